@@ -1,0 +1,210 @@
+// The receipt of a subscription (DESIGN section 4): every number from the first on was delivered, is counted in
+// a digest, or is reported as a gap. It is told what arrives, in order, and finds the gaps.
+import { countOf, type Digest } from '../policies/digest.ts'
+import type { Cursor, Marker } from './item.ts'
+
+/** Numbers `from` to `to` of an epoch that did not arrive. */
+export interface Gap {
+  readonly kind: 'gap'
+  readonly epoch: number
+  readonly from: number
+  readonly to: number
+}
+
+/** A digest of which the first `overlaps` events are accounted for already; its values still count them. */
+export interface OverlappingDigest extends Digest {
+  readonly overlaps: number
+}
+
+/** What is accounted for in one epoch: delivered + digested + gaps = last - first + 1. All count events. */
+export interface EpochReceipt {
+  readonly epoch: number
+  readonly first: number
+  readonly last: number
+  readonly delivered: number
+  readonly digested: number
+  readonly gaps: number
+}
+
+/** Gaps that are remembered for repair; of more, the oldest are only counted. */
+export const MAX_OPEN_GAPS = 10_000
+/** Epochs that are remembered; of more, the oldest are forgotten. */
+export const MAX_EPOCHS = 1_000
+
+/** One epoch, as it is counted. */
+interface Account {
+  readonly epoch: number
+  first: number
+  /** The next number expected. */
+  next: number
+  delivered: number
+  digested: number
+  gaps: number
+}
+
+export class Receipt {
+  readonly #onGap: (gap: Gap) => void
+  readonly #closed: Account[] = []
+  #open: Account | undefined
+  #missing: Gap[] = []
+  #late = 0
+  #malformed = 0
+  #ended = false
+
+  /** `first` is where the subscription begins, as its acknowledgement says; without it, at 1. */
+  constructor(first?: Cursor, onGap: (gap: Gap) => void = () => {}) {
+    this.#onGap = onGap
+    if (first !== undefined) this.#open = accountFrom(first)
+  }
+
+  /** The next number expected; undefined before the first item. */
+  get cursor(): Cursor | undefined {
+    return this.#open && { epoch: this.#open.epoch, seq: this.#open.next }
+  }
+
+  /** What is accounted for, an entry for each epoch, the oldest first. */
+  get epochs(): EpochReceipt[] {
+    const accounts = this.#open === undefined ? this.#closed : [...this.#closed, this.#open]
+    return accounts.map(({ epoch, first, next, delivered, digested, gaps }) => ({
+      epoch,
+      first,
+      last: next - 1,
+      delivered,
+      digested,
+      gaps,
+    }))
+  }
+
+  /** What is missing: the gaps, in the order in which they were found. */
+  get missing(): readonly Gap[] {
+    return this.#missing
+  }
+
+  /** How many events, also in digests, came after they were accounted for, or before the first. */
+  get late(): number {
+    return this.#late
+  }
+
+  /** How many items had numbers that cannot be: they change nothing else. */
+  get malformed(): number {
+    return this.#malformed
+  }
+
+  /** Whether the sender said that no more will come. */
+  get isEnded(): boolean {
+    return this.#ended
+  }
+
+  /** An event is about to be delivered. False when it must not be: it was accounted for, or is from before. */
+  event(epoch: number, seq: number): boolean {
+    if (!this.#isRange(epoch, seq, seq)) return false
+    const account = this.#accountOf(epoch)
+    if (account === undefined || seq < account.next) {
+      this.#late++
+      return false
+    }
+    this.#missUpTo(account, seq)
+    account.delivered++
+    account.next = seq + 1
+    return true
+  }
+
+  /** A digest is about to be delivered: as it is, or without what was accounted for, or not at all. */
+  digest(digest: Digest): Digest | OverlappingDigest | undefined {
+    if (!this.#isRange(digest.epoch, digest.from, digest.to)) return undefined
+    const account = this.#accountOf(digest.epoch)
+    if (account === undefined || digest.to < account.next) {
+      this.#late += countOf(digest)
+      return undefined
+    }
+    if (digest.from < account.next) return this.#trimmed(account, digest)
+    this.#missUpTo(account, digest.from)
+    account.digested += countOf(digest)
+    account.next = digest.to + 1
+    return digest
+  }
+
+  /** The sender's highest number: what is below and did not arrive is missing. */
+  marker({ epoch, highest, end }: Marker): void {
+    // A sender that has published nothing says 0.
+    if (!this.#isRange(epoch, 1, highest + 1)) return
+    const account = this.#accountOf(epoch)
+    if (account === undefined) return
+    this.#missUpTo(account, highest + 1)
+    if (end && account === this.#open) this.#ended = true
+  }
+
+  /** A missing event was found after all. False when it was not missing. */
+  repair(epoch: number, seq: number): boolean {
+    if (!Number.isInteger(seq)) return false
+    const at = this.#missing.findIndex((gap) => gap.epoch === epoch && gap.from <= seq && seq <= gap.to)
+    const account = [...this.#closed, this.#open].find((one) => one?.epoch === epoch)
+    if (at < 0 || account === undefined) return false
+    const gap = this.#missing[at]!
+    const left = [
+      { ...gap, to: seq - 1 },
+      { ...gap, from: seq + 1 },
+    ].filter(({ from, to }) => from <= to)
+    this.#missing.splice(at, 1, ...left)
+    if (this.#missing.length > MAX_OPEN_GAPS) this.#missing.shift()
+    account.gaps--
+    account.delivered++
+    return true
+  }
+
+  /** The account of an epoch; a newer epoch closes the one before. Undefined for an older one. */
+  #accountOf(epoch: number): Account | undefined {
+    const open = this.#open
+    if (open?.epoch === epoch) return open
+    if (open !== undefined) {
+      if (epoch < open.epoch) return undefined
+      this.#closed.push(open)
+      if (this.#closed.length >= MAX_EPOCHS) this.#forget(this.#closed.shift()!)
+    }
+    this.#open = accountFrom({ epoch, seq: 1 })
+    this.#ended = false
+    return this.#open
+  }
+
+  #forget({ epoch }: Account): void {
+    this.#missing = this.#missing.filter((gap) => gap.epoch !== epoch)
+  }
+
+  /** Whether these can be numbers of an epoch, with room for one more; counts those that cannot. */
+  #isRange(epoch: number, from: number, to: number): boolean {
+    const isWhole = Number.isSafeInteger(epoch) && Number.isSafeInteger(from) && Number.isSafeInteger(to + 1)
+    if (isWhole && 1 <= from && from <= to) return true
+    this.#malformed++
+    return false
+  }
+
+  /** The digest straddles the next number: before anything was accounted for, the stream begins behind it. */
+  #trimmed(account: Account, digest: Digest): OverlappingDigest | undefined {
+    if (account.next === account.first) {
+      account.first = digest.to + 1
+      account.next = account.first
+      return undefined
+    }
+    const overlaps = account.next - digest.from
+    account.digested += digest.to - account.next + 1
+    this.#late += overlaps
+    const from = account.next
+    account.next = digest.to + 1
+    return { ...digest, from, overlaps }
+  }
+
+  /** Everything from the next number up to `seq - 1` did not arrive. */
+  #missUpTo(account: Account, seq: number): void {
+    if (seq <= account.next) return
+    const gap: Gap = { kind: 'gap', epoch: account.epoch, from: account.next, to: seq - 1 }
+    account.gaps += seq - account.next
+    account.next = seq
+    this.#missing.push(gap)
+    if (this.#missing.length > MAX_OPEN_GAPS) this.#missing.shift()
+    this.#onGap(gap)
+  }
+}
+
+function accountFrom({ epoch, seq }: Cursor): Account {
+  return { epoch, first: seq, next: seq, delivered: 0, digested: 0, gaps: 0 }
+}

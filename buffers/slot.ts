@@ -1,0 +1,216 @@
+// A slot of a remote buffer (PACK section 4, "Buffer packing"): what goes from one sender over one link. One
+// queue is shared by all; when it overflows it is packed once for each policy into private queues, which drain
+// before it. When those are empty, the slot is shared again.
+import type { Policy } from '../policies/policy.ts'
+import type { Run } from './block.ts'
+import { type Cursor, type Item, itemsFrom, type Marker } from './item.ts'
+import type { Link } from './link.ts'
+import type { PrivateQueue } from './private-queue.ts'
+import { Queue, type QueueBounds, type QueueSurroundings, type Taken } from './queue.ts'
+import { DecodedBlocks } from './queued-events.ts'
+
+/** Receivers with the same policy behind the same link; a receiver that was away is a class of its own. */
+export interface PolicyClass {
+  /** To whom the items of its queue go: the policy's hash, or a receiver that was away. */
+  rid: string
+  readonly policy: Policy
+  readonly receivers: Set<string>
+  readonly queue: PrivateQueue
+  /** What lies below is not for this class; undefined when everything is. */
+  first: Cursor | undefined
+  /** Where the next item for this class alone is expected; undefined before the first. */
+  next: Cursor | undefined
+  /** Where its queue drains; undefined while it is suspended. */
+  slot: Slot | undefined
+}
+
+/** Items that are on their way over a link, and where they go back to if it breaks. */
+export interface Sent {
+  readonly slot: Slot
+  /** Undefined for items to everyone. */
+  readonly rid: string | undefined
+  /** Whose bounds it counts against; undefined once it was given back. */
+  queue: Queue | undefined
+  readonly taken: Taken
+  owners: readonly PolicyClass[]
+}
+
+class SharedQueue extends Queue {
+  readonly #spill: () => boolean
+
+  constructor(bounds: QueueBounds, surroundings: QueueSurroundings, spill: () => boolean) {
+    super(bounds, surroundings)
+    this.#spill = spill
+  }
+
+  relieve(): boolean {
+    return this.#spill()
+  }
+}
+
+export class Slot {
+  readonly sender: string
+  readonly link: Link
+  /** Bytes this slot may still send before it is another one's turn; the link's own count. */
+  deficit = 0
+  /** Whether the link has it in its round; the link's own mark. */
+  isReady = false
+  readonly #shared: SharedQueue
+  /** Replaced, never changed, so that what was sent can remember for whom it was. */
+  #classes: readonly PolicyClass[] = []
+  #turn = 0
+
+  constructor(sender: string, link: Link, bounds: QueueBounds, surroundings: QueueSurroundings) {
+    this.sender = sender
+    this.link = link
+    this.#shared = new SharedQueue(bounds, surroundings, () => this.#spill(true))
+  }
+
+  /** The name of its buffer. */
+  get buffer(): string {
+    return this.#shared.surroundings.buffer
+  }
+
+  get classes(): readonly PolicyClass[] {
+    return this.#classes
+  }
+
+  get shared(): Queue {
+    return this.#shared
+  }
+
+  /** Whether nothing waits and nothing is on its way. */
+  get isDone(): boolean {
+    return isDone(this.#shared) && this.#classes.every(({ queue }) => isDone(queue))
+  }
+
+  /** How full the fullest of its queues is: 1 is full. */
+  get fill(): number {
+    let { fill } = this.#shared
+    for (const { queue } of this.#classes) fill = Math.max(fill, queue.fill)
+    return fill
+  }
+
+  /** Whether something may be taken now. */
+  get canTake(): boolean {
+    return this.isShared ? this.#shared.canTake : this.#classes.some(({ queue }) => queue.canTake)
+  }
+
+  /** Whether everything goes to everyone: no private queue has anything. */
+  get isShared(): boolean {
+    return this.#classes.every(({ queue }) => queue.isEmpty)
+  }
+
+  /** Puts events for everyone. */
+  enqueue(run: Run): void {
+    let rest = run
+    for (;;) {
+      const end = this.#shared.endOfFit(rest)
+      if (end > rest.from) this.#shared.appendRun(rest, end)
+      if (end === rest.to) break
+      rest = { ...rest, from: end }
+      if (this.#shared.events > 0 && this.#spill()) continue
+      // What is on its way takes all the room of the shared queue.
+      this.#pushShared()
+      for (const { queue, first } of this.#classes) queue.enqueue(itemsFrom([rest], first))
+      break
+    }
+    this.link.ready(this)
+  }
+
+  /** Puts a marker behind everything. */
+  mark(marker: Marker): void {
+    this.#shared.append(marker)
+    if (this.#shared.isOver) this.#pushShared()
+    this.link.ready(this)
+  }
+
+  /** Puts items for one class, in order behind what is here already. */
+  enqueueFor(policyClass: PolicyClass, items: readonly Item[]): void {
+    this.#pushShared()
+    policyClass.queue.enqueue(itemsFrom(items, policyClass.first))
+    this.link.ready(this)
+  }
+
+  add(policyClass: PolicyClass): void {
+    policyClass.slot = this
+    this.#classes = [...this.#classes, policyClass]
+    this.link.ready(this)
+  }
+
+  remove(policyClass: PolicyClass): void {
+    policyClass.slot = undefined
+    this.#classes = this.#classes.filter((other) => other !== policyClass)
+  }
+
+  classOf(rid: string): PolicyClass | undefined {
+    return this.#classes.find((one) => one.rid === rid)
+  }
+
+  /** Takes items of one queue: a private one in turn, or the shared one when they are empty. */
+  take(maxBytes: number, maxFirstBytes: number): Sent | undefined {
+    const classes = this.#classes
+    for (let i = 0; i < classes.length; i++) {
+      const turn = (this.#turn + i) % classes.length
+      const owner = classes[turn]!
+      if (!owner.queue.canTake) continue
+      const taken = owner.queue.take(maxBytes, maxFirstBytes)
+      // One whose item does not fit any more keeps its turn.
+      if (taken !== undefined) this.#turn = turn + 1
+      return taken && { slot: this, rid: owner.rid, queue: owner.queue, taken, owners: [owner] }
+    }
+    const taken = this.isShared ? this.#shared.take(maxBytes, maxFirstBytes) : undefined
+    return taken && { slot: this, rid: undefined, queue: this.#shared, taken, owners: classes }
+  }
+
+  /** What was sent did not arrive, at least not from the cursor on: it goes back to the head, in order. */
+  giveBack({ rid, queue, taken, owners }: Sent, cursor: Cursor | undefined): void {
+    queue?.acknowledge(taken)
+    const items = itemsFrom(taken.items, cursor)
+    if (queue === this.#shared && owners === this.#classes && this.isShared) this.#shared.prepend(items)
+    else for (const owner of owners) giveBackTo(owner, items, rid)
+  }
+
+  /** Nobody is behind this slot any more. */
+  close(): void {
+    this.link.remove(this)
+    this.#shared.close()
+  }
+
+  /** Makes room in the shared queue: packs what it has once for each policy. False when it has nothing. */
+  #spill(isForBudget = false): boolean {
+    if (this.#shared.isEmpty) return false
+    const decoded = new DecodedBlocks()
+    for (const { queue, first } of this.#classes) {
+      queue.appendAll(this.#shared, first)
+      if (isForBudget && !queue.isOver) queue.relieve(decoded)
+      else queue.pack(0, decoded)
+    }
+    this.#shared.replace([])
+    return true
+  }
+
+  /** Moves what is shared behind what is private, so that what comes next can be private. */
+  #pushShared(): void {
+    if (this.#shared.isEmpty) return
+    for (const { queue, first } of this.#classes) {
+      queue.appendAll(this.#shared, first)
+      queue.packIfOver()
+    }
+    this.#shared.replace([])
+  }
+}
+
+/** Whether nothing waits in the queue and nothing of it is on its way. */
+export function isDone(queue: Queue): boolean {
+  return queue.isEmpty && queue.takenBytes === 0
+}
+
+/** Puts items that went to `rid` in front of a class's queue; of what went to everyone, what was for the class. */
+export function giveBackTo(
+  { queue, first }: PolicyClass,
+  items: readonly Item[],
+  rid: string | undefined,
+): void {
+  if (!queue.isClosed) queue.prepend(rid === undefined ? itemsFrom(items, first) : items)
+}
