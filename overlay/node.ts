@@ -1,0 +1,520 @@
+// A node of the overlay (PACK sections 3 and 4): the dispatcher. It plays all roles at once, proxy of senders (SP)
+// and of receivers (RP), root of senders (SR) and of receivers (RR), and forwarder. It does no IO: what happens is
+// told by `connected`, `disconnected` and `received`; what is to be done it asks of its surroundings.
+import { Budget } from '../buffers/budget.ts'
+import type { Item } from '../buffers/item.ts'
+import { Link } from '../buffers/link.ts'
+import type { QueueBounds } from '../buffers/queue.ts'
+import { RemoteBuffer, type RemoteBufferName } from '../buffers/remote-buffer.ts'
+import { compilePolicy } from '../policies/compile.ts'
+import { SpillwayError } from '../policies/error.ts'
+import { noPolicy, type Policy, type PolicySpec } from '../policies/policy.ts'
+import type { ControlMessage, RoutedMessage, SenderInfo } from './control.ts'
+import { Forest } from './forest.ts'
+import { type Host, LEASE_MS, REFRESH_MS } from './host.ts'
+import { compareDistance, type Id } from './id.ts'
+import { HEARTBEAT_MS, PeerLink, towardOf } from './peer-link.ts'
+import { PollProxy } from './poll-proxy.ts'
+import { ReceiverProxy } from './receiver-proxy.ts'
+import { ReceiverRoot } from './receiver-root.ts'
+import { SenderProxy } from './sender-proxy.ts'
+import { SenderRoot } from './sender-root.ts'
+import type { Core, Peer, Stream, Surroundings } from './surroundings.ts'
+import { decodeControl } from './wire/control-frame.ts'
+import type { DataPart } from './wire/data-frame.ts'
+import { portionsOf } from './wire/portions.ts'
+
+/** Who publishes what, as far as this node has heard. */
+export interface Directory {
+  announce(info: SenderInfo): void
+  senders(): readonly SenderInfo[]
+}
+
+export interface NodeSurroundings extends Surroundings {
+  readonly directory: Directory
+}
+
+export interface NodeOptions {
+  /** Bounds of each queue. */
+  readonly bounds?: QueueBounds
+  /** Over all queues. */
+  readonly budgetBytes?: number
+}
+
+const DEFAULT_BOUNDS: QueueBounds = { items: 10_000, bytes: 8_388_608 }
+const DEFAULT_BUDGET_BYTES = 512 * 1_048_576
+/** How many nodes are looked at to find the next hop: enough to step around some that are dead. */
+const CANDIDATES = 8
+/** A node that could not be reached is not tried again for so long. */
+const SUSPECT_MS = 3_000
+/** A message that was passed on so often goes round in circles. */
+const MAX_HOPS = 32
+/** Compiled policies that are kept. */
+const MAX_POLICIES = 4_096
+/** What is handed over at a time between two roles of this node. */
+const OWN_BATCH_BYTES = 1_048_576
+/** Senders in one answer to `list`, so that it stays below the limit of a frame. */
+const SENDERS_PER_MESSAGE = 500
+
+export class OverlayNode implements Core, Host {
+  readonly id: Id
+  readonly #surroundings: NodeSurroundings
+  readonly #peers = new Map<Id, PeerLink>()
+  readonly #suspects = new Map<Id, number>()
+  readonly #policies = new Map<string, Policy>()
+  readonly #budget: Budget
+  readonly #forest: Forest
+  readonly #senderProxy: SenderProxy
+  readonly #receiverProxy: ReceiverProxy
+  readonly #receiverRoot: ReceiverRoot
+  readonly #senderRoot: SenderRoot
+  readonly #pollProxy: PollProxy
+  /** From one role of this node to another. */
+  readonly #ownLink: Link
+  readonly #ownMessages: ControlMessage[] = []
+  /** Links that have something to send; they send at the end of the turn. */
+  readonly #awake = new Set<PeerLink>()
+  #isWorking = false
+  #beats = 0
+  #malformed = 0
+
+  constructor(
+    surroundings: NodeSurroundings,
+    { bounds = DEFAULT_BOUNDS, budgetBytes = DEFAULT_BUDGET_BYTES }: NodeOptions = {},
+  ) {
+    this.id = surroundings.self.id
+    this.#surroundings = surroundings
+    this.#budget = new Budget(budgetBytes)
+    this.#ownLink = new Link(this.id)
+    const buffer = (name: RemoteBufferName) => this.#newBuffer(name, bounds)
+    this.#forest = new Forest(this, buffer('RRB'))
+    this.#senderProxy = new SenderProxy(this, buffer('SRB'))
+    this.#receiverProxy = new ReceiverProxy(this, buffer('RCB'))
+    this.#receiverRoot = new ReceiverRoot(this, buffer('RPB'), this.#forest)
+    const random = () => surroundings.random()
+    this.#senderRoot = new SenderRoot(this, random, (sid) => this.#forest.find(sid)?.end)
+    this.#forest.local = {
+      granted: (tree, ...grant) => this.#receiverRoot.granted(tree, ...grant),
+      denied: (tree, ...denial) => this.#receiverRoot.denied(tree, ...denial),
+      deliver: ({ sid, isRoot }, rid, items) => {
+        this.#receiverRoot.deliver(sid, rid, items)
+        if (isRoot) this.#senderRoot.deliver(sid, rid, items)
+      },
+    }
+    this.#pollProxy = new PollProxy(this, (sid) => this.#isAnnounced(sid))
+    this.#beats = Math.floor(surroundings.random() * (REFRESH_MS / HEARTBEAT_MS))
+    surroundings.after(HEARTBEAT_MS * surroundings.random(), () => this.#beat())
+  }
+
+  /** How many malformed frames arrived. */
+  get malformed(): number {
+    return this.#malformed
+  }
+
+  get budget(): Budget {
+    return this.#budget
+  }
+
+  get forest(): Forest {
+    return this.#forest
+  }
+
+  connected(peer: Peer): void {
+    this.#work(() => {
+      this.#suspects.delete(peer.id)
+      this.#peerLink(peer.id).connected(peer)
+    })
+  }
+
+  disconnected(peer: Id): void {
+    this.#work(() => this.#lost(peer))
+  }
+
+  received(peer: Id, stream: Stream, frame: Uint8Array): void {
+    const link = this.#peers.get(peer)
+    if (link?.isConnected !== true) return
+    link.heard()
+    this.#work(() => {
+      try {
+        if (stream === 'control') this.#control(peer, decodeControl(frame))
+        else this.#data(link, frame)
+      } catch (error) {
+        this.#refuseFrame(peer, error)
+      }
+    })
+  }
+
+  now(): number {
+    return this.#surroundings.now()
+  }
+
+  linkTo(peer: Id): Link {
+    return peer === this.id ? this.#ownLink : this.#peerLink(peer).link
+  }
+
+  tell(peer: Id, message: ControlMessage): void {
+    if (peer === this.id) this.#ownMessages.push(message)
+    else this.#peerLink(peer).tell(message)
+  }
+
+  route(key: Id, message: RoutedMessage): void {
+    this.#route({ kind: 'route', key, hops: 0, origin: this.id, message })
+  }
+
+  nextHop(key: Id): Id | undefined {
+    const now = this.now()
+    let best = this.id
+    const consider = (candidate: Id) => {
+      if ((this.#suspects.get(candidate) ?? 0) > now) return
+      if (compareDistance(key, candidate, best) < 0) best = candidate
+    }
+    for (const candidate of this.#surroundings.closest(key, CANDIDATES)) consider(candidate)
+    return best === this.id ? undefined : best
+  }
+
+  handOver(receiver: string, rid: string | undefined, items: readonly Item[]): void {
+    this.#receiverProxy.deliver(this.id, receiver, rid, items)
+  }
+
+  isAnnounced(sid: Id): boolean {
+    return this.#surroundings.directory.senders().some((info) => info.sid === sid)
+  }
+
+  isThere(peer: Id): boolean {
+    return peer === this.id || this.#peers.get(peer)?.isConnected === true
+  }
+
+  compile(spec: PolicySpec): Policy {
+    if (spec.levels.length === 0) return noPolicy
+    const text = JSON.stringify(spec)
+    const known = this.#policies.get(text)
+    if (known !== undefined) return known
+    const policy = compilePolicy(spec)
+    if (this.#policies.size >= MAX_POLICIES) this.#policies.delete(this.#policies.keys().next().value!)
+    this.#policies.set(text, policy)
+    return policy
+  }
+
+  /** Does something, then everything that follows from it here. */
+  #work(first: () => void): void {
+    if (this.#isWorking) {
+      first()
+      return
+    }
+    this.#isWorking = true
+    try {
+      first()
+      while (this.#workOnce());
+    } finally {
+      this.#isWorking = false
+    }
+  }
+
+  #wake(link: PeerLink): void {
+    if (this.#awake.size === 0) this.#surroundings.after(0, () => this.#flush())
+    this.#awake.add(link)
+  }
+
+  #flush(): void {
+    const awake = [...this.#awake]
+    this.#awake.clear()
+    for (const link of awake) link.flush()
+  }
+
+  /** Takes what one role of this node has for another. False when there is nothing. */
+  #workOnce(): boolean {
+    const message = this.#ownMessages.shift()
+    if (message !== undefined) {
+      this.#control(this.id, message)
+      return true
+    }
+    const batch = this.#ownLink.take(OWN_BATCH_BYTES)
+    if (batch === undefined) return false
+    this.#ownLink.acknowledge(batch.number)
+    for (const { slot, rid, taken } of batch.parts) {
+      this.#dispatch(this.id, { toward: towardOf(slot), sender: slot.sender, rid, items: taken.items })
+    }
+    return true
+  }
+
+  #data(link: PeerLink, frame: Uint8Array): void {
+    const decoded = link.decode(frame)
+    if (decoded === undefined) return
+    // What a client sends for others than its own senders is not even remembered.
+    const isHeard = ({ toward, sender }: DataPart) =>
+      toward === 'SP' && this.#senderProxy.has(link.id, sender)
+    const parts = link.peer?.kind === 'client' ? decoded.parts.filter(isHeard) : decoded.parts
+    for (const part of parts) this.#dispatch(link.id, part)
+    link.took({ ...decoded, parts })
+  }
+
+  #dispatch(from: Id, { toward, sender, rid, items }: DataPart): void {
+    switch (toward) {
+      case 'SP':
+        if (this.#senderProxy.has(from, sender)) this.#senderProxy.deliver(sender, rid, items)
+        break
+      case 'SR':
+      case 'RR':
+        this.#forest.deliver(from, sender, rid, items)
+        break
+      case 'RP':
+        this.#receiverProxy.deliver(from, sender, rid, items)
+        break
+      case 'RC':
+        this.#receiverProxy.takeOver(sender, rid, items)
+        break
+    }
+  }
+
+  #control(from: Id, message: ControlMessage): void {
+    const link = this.#peers.get(from)
+    if (message.kind === 'ack') this.#acknowledged(link, message.number)
+    else if (message.kind === 'ping') this.tell(from, { kind: 'pong', at: message.at })
+    else if (message.kind === 'resume') link?.resumed(message.cursors, message.last)
+    else if (link?.peer?.kind === 'client') this.#clientControl(link.peer, message)
+    else this.#nodeControl(from, message)
+  }
+
+  #acknowledged(link: PeerLink | undefined, number: number): void {
+    link?.acknowledged(number)
+    this.#settle()
+  }
+
+  /** Who moves may have all by now that was left behind. */
+  #settle(): void {
+    this.#receiverRoot.settle()
+    this.#receiverProxy.settle()
+    this.#senderProxy.settle()
+  }
+
+  /** Clients are strangers: they may do what is theirs, and nothing else is heard. */
+  #clientControl(client: Peer, message: ControlMessage): void {
+    switch (message.kind) {
+      case 'open':
+        this.#peers.get(client.id)!.isDetached = false
+        this.#senderProxy.open(client, message)
+        if (this.#senderProxy.has(client.id, message.sid)) this.#announce()
+        break
+      case 'close':
+        this.#senderProxy.close(client.id, message.sid)
+        break
+      case 'granted':
+        this.#senderProxy.granted(client.id, message.sid, message.hashes, message.first)
+        break
+      case 'detach':
+        this.#peers.get(client.id)!.isDetached = true
+        this.#receiverProxy.detached(client.id, message.generation)
+        break
+      case 'subscribe':
+        this.#peers.get(client.id)!.isDetached = false
+        this.#receiverProxy.subscribe(client, message)
+        break
+      case 'unsubscribe':
+        this.#receiverProxy.unsubscribe(client.id, message.sid, message.rid)
+        break
+      case 'list':
+        this.#list(client.id, message.request)
+        break
+      case 'poll':
+        this.#pollProxy.poll(client.id, message)
+        break
+    }
+  }
+
+  #nodeControl(from: Id, message: ControlMessage): void {
+    switch (message.kind) {
+      case 'route':
+        this.#route(message)
+        break
+      case 'rooted':
+        this.#senderProxy.rooted(from, message.key)
+        this.#senderProxy.opened(message.key)
+        this.#receiverProxy.rooted(from, message.key)
+        break
+      case 'collect':
+        this.#receiverProxy.collect(from, message)
+        break
+      case 'collected':
+        this.#receiverRoot.collected(from, message.sid, message.rid, message.generation)
+        break
+      case 'subscribed':
+        this.#receiverProxy.subscribed(from, message.sid, message.rid, message.first)
+        break
+      case 'refused':
+        if (message.rid === undefined) this.#senderProxy.moved(message.sid, message.generation)
+        else this.#receiverProxy.refused(message.sid, message.rid, message.reason, message.generation)
+        break
+      case 'polled':
+        this.#polled(message)
+        break
+      default:
+        this.#treeControl(from, message)
+    }
+  }
+
+  /** Along the tree: the sender's root and its proxy talk as parent and child do. */
+  #treeControl(from: Id, message: ControlMessage): void {
+    switch (message.kind) {
+      case 'want':
+        if (message.toward === 'SP') this.#senderProxy.want(from, message)
+        else this.#forest.treeOf(message.sid).want(from, message.classes, message, this.now())
+        break
+      case 'unwant':
+        if (message.toward === 'SP') this.#senderProxy.unwant(from, message.sid, message.hashes)
+        else this.#forest.unwant(from, message.sid, message.hashes)
+        break
+      case 'granted':
+        this.#forest.find(message.sid)?.granted(from, message)
+        break
+      case 'denied':
+        this.#forest.find(message.sid)?.denied(from, message.hashes, message.reason)
+        break
+      case 'redirect':
+        this.#forest.find(message.sid)?.redirected(from, message.to)
+        break
+      case 'finish':
+        this.#senderProxy.finish(from, message.sid, message.generation)
+        break
+      case 'finished':
+        this.#forest.find(message.sid)?.finished(from, message.generation)
+        break
+    }
+  }
+
+  #route(message: Extract<ControlMessage, { kind: 'route' }>): void {
+    const { key, hops, origin, message: routed } = message
+    const next = routed.kind === 'unsubscribe' ? undefined : this.nextHop(key)
+    if (next !== undefined) {
+      const passed = routed.kind === 'poll' ? { ...routed, path: [...routed.path, this.id] } : routed
+      if (hops < MAX_HOPS) this.tell(next, { ...message, hops: hops + 1, message: passed })
+      return
+    }
+    if (this.#rooted(routed)) this.tell(origin, { kind: 'rooted', key })
+  }
+
+  /** This node is the root of what the message is about. True when who asked is to hear of it now. */
+  #rooted(message: RoutedMessage): boolean {
+    switch (message.kind) {
+      case 'register': {
+        const { sid, allow } = message
+        return this.#forest.treeOf(sid).registered(message, () => this.#senderRoot.keep(sid, allow))
+      }
+      case 'unregister':
+        this.#forest.unregister(message.sid, message.proxy)
+        return false
+      case 'subscribe':
+        this.#receiverRoot.subscribe(message)
+        return true
+      case 'unsubscribe':
+        this.#receiverRoot.unsubscribe(message.sid, message.rid, message.proxy)
+        return false
+      case 'poll':
+        this.#senderRoot.poll(message)
+        return false
+    }
+  }
+
+  /** An answer goes back the way the poll came. */
+  #polled(message: Extract<ControlMessage, { kind: 'polled' }>): void {
+    const { path } = message
+    const next = path.at(-1)
+    if (next === undefined) this.#pollProxy.polled(message)
+    else this.tell(next, { ...message, path: path.slice(0, -1) })
+  }
+
+  #isAnnounced(sid: Id): boolean {
+    return this.#surroundings.directory.senders().some((info) => info.sid === sid)
+  }
+
+  #list(client: Id, request: number): void {
+    const portions = portionsOf(this.#surroundings.directory.senders(), SENDERS_PER_MESSAGE)
+    for (const senders of portions) {
+      this.tell(client, { kind: 'senders', request, senders, last: senders === portions.at(-1) })
+    }
+  }
+
+  /** Once a heartbeat: who is silent is asked, who stays silent is gone; now and then everything is told again. */
+  #beat(): void {
+    this.#surroundings.after(HEARTBEAT_MS, () => this.#beat())
+    this.#work(() => {
+      for (const [id, link] of [...this.#peers]) {
+        if (!link.beat()) {
+          this.#surroundings.hangUp(id)
+          this.#lost(id)
+        } else if (link.awayMs > LEASE_MS) this.#forget(id)
+      }
+      this.#settle()
+      this.#pollProxy.expire()
+      if (++this.#beats % (REFRESH_MS / HEARTBEAT_MS) === 0) this.#refresh()
+    })
+  }
+
+  #refresh(): void {
+    const before = this.now() - LEASE_MS
+    for (const [id, until] of this.#suspects) if (until < this.now()) this.#suspects.delete(id)
+    this.#announce()
+    this.#senderProxy.refresh(before)
+    this.#receiverProxy.refresh()
+    this.#receiverRoot.refresh(before)
+    this.#forest.refresh(before)
+    this.#senderRoot.refresh()
+  }
+
+  #announce(): void {
+    for (const info of this.#senderProxy.infos) this.#surroundings.directory.announce(info)
+  }
+
+  /** A peer is gone, for now: what goes to it waits; what came from it is looked for elsewhere. */
+  #lost(peer: Id): void {
+    const link = this.#peers.get(peer)
+    const isClient = link?.peer?.kind === 'client'
+    link?.disconnected()
+    if (isClient) {
+      this.#receiverProxy.detached(peer)
+      return
+    }
+    link?.drop()
+    this.#suspects.set(peer, this.now() + SUSPECT_MS)
+    this.#surroundings.forget(peer)
+    this.#forest.lost(peer)
+    this.#senderProxy.lost(peer)
+    this.#receiverProxy.lost(peer)
+    this.#receiverRoot.lost(peer)
+  }
+
+  /** A peer has been gone for longer than anybody waits. */
+  #forget(peer: Id): void {
+    if (this.#peers.get(peer)?.isConnected) this.#surroundings.hangUp(peer)
+    this.#peers.delete(peer)
+    this.#senderProxy.departed(peer)
+    this.#receiverProxy.departed(peer)
+    this.#pollProxy.departed(peer)
+    this.#receiverRoot.departed(peer)
+    this.#forest.departed(peer)
+  }
+
+  #refuseFrame(peer: Id, error: unknown): void {
+    if (!(error instanceof SpillwayError)) throw error
+    this.#malformed++
+    this.#surroundings.hangUp(peer)
+    this.#lost(peer)
+  }
+
+  #peerLink(id: Id): PeerLink {
+    const known = this.#peers.get(id)
+    if (known !== undefined) return known
+    const link = new PeerLink(id, this.#surroundings, (awake) => this.#wake(awake))
+    this.#peers.set(id, link)
+    return link
+  }
+
+  #newBuffer(buffer: RemoteBufferName, bounds: QueueBounds): RemoteBuffer {
+    const surroundings = this.#surroundings
+    return new RemoteBuffer(bounds, {
+      buffer,
+      budget: this.#budget,
+      now: () => surroundings.now(),
+      random: () => surroundings.random(),
+    })
+  }
+}
