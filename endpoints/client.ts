@@ -1,0 +1,400 @@
+// A client, as an application has it: senders and subscriptions over one connection to a node.
+import type { Cursor } from '../buffers/item.ts'
+import type { QueueBounds } from '../buffers/queue.ts'
+import { Attachment, type AttachmentListener, type AttachmentState } from '../mobility/attachment.ts'
+import { ClientCore, type PollOutcome } from '../overlay/client.ts'
+import type { SenderInfo } from '../overlay/control.ts'
+import type { Id } from '../overlay/id.ts'
+import type { Transport } from '../overlay/libp2p/transport.ts'
+import { compilePolicy } from '../policies/compile.ts'
+import { SpillwayError } from '../policies/error.ts'
+import type { Attributes } from '../policies/event.ts'
+import { noPolicy, Policy, type PolicySpec } from '../policies/policy.ts'
+import { parsePolicy } from '../policies/xml.ts'
+import { checkAddresses } from './address.ts'
+import { checkDeclaration, type Declaration } from './attributes.ts'
+import { checkAllowed, checkName, checkSender } from './name.ts'
+import { checkList, checkOptions, checkQueue, checkType } from './options.ts'
+import type { PullOptions } from './pull/pull.ts'
+import { SenderPull } from './pull/sender-pull.ts'
+import { Sender } from './sender.ts'
+import { start } from './start.ts'
+import { Subscription } from './subscription.ts'
+
+export interface ConnectOptions {
+  /** A file with the client's key, made if it is not there; without it a new key, and so new IDs, each time. */
+  readonly key?: string
+  /** 32 bytes that all nodes and clients of a private overlay have in common. */
+  readonly psk?: Uint8Array
+  /** Ends the start, and closes the client when it aborts later. */
+  readonly signal?: AbortSignal
+  /** Told when the node is gone, and when one is there again, the first one too; the client goes on trying by itself. */
+  attachment?(isAttached: boolean): void
+}
+
+export interface SenderOptions {
+  /** The IDs of the clients that may subscribe; everybody may without it. */
+  readonly allow?: readonly string[]
+  /** Ends the sender; `opened` and `close` wait no longer. */
+  readonly signal?: AbortSignal
+}
+
+export interface SubscribeOptions {
+  /** What may be lost: XML, a plain object, or compiled. Without it, overflow becomes one COUNT digest. */
+  readonly policy?: string | PolicySpec | Policy
+  /** The receiver's name; with the client's key it makes its ID. */
+  readonly name?: string
+  /** Bounds of the receiver's own queue. */
+  readonly queue?: Partial<QueueBounds>
+  /** Ends the subscription. */
+  readonly signal?: AbortSignal
+}
+
+export interface Waiting {
+  /** Ends the waiting. */
+  readonly signal?: AbortSignal
+}
+
+export interface AttachOptions extends Waiting {
+  /** Cuts the connection before, as if coverage was lost, instead of asking. */
+  readonly abrupt?: boolean
+}
+
+const DEFAULT_QUEUE: QueueBounds = { items: 10_000, bytes: 8_388_608 }
+const LIST_TIMEOUT_MS = 10_000
+
+const CONNECT_OPTIONS = ['key', 'psk', 'signal', 'attachment'] satisfies (keyof ConnectOptions)[]
+const SENDER_OPTIONS = ['allow', 'signal'] satisfies (keyof SenderOptions)[]
+const SUBSCRIBE_OPTIONS = ['policy', 'name', 'queue', 'signal'] satisfies (keyof SubscribeOptions)[]
+
+interface Told<T = void> {
+  readonly promise: Promise<T>
+  resolve(value: T): void
+  reject(error: unknown): void
+}
+
+interface List extends Told<readonly SenderInfo[]> {
+  readonly senders: SenderInfo[]
+}
+
+/**
+ * Connects to a node of the overlay, the first of these addresses that answers. When the node is gone later, the
+ * client tries them all again until one answers. Throws ADDRESS_INVALID, KEY_INVALID, OPTION_INVALID or UNREACHABLE.
+ */
+export async function connect(
+  address: string | readonly string[],
+  options: ConnectOptions = {},
+): Promise<Client> {
+  const addresses = Array.isArray(address) ? [...address] : [address as string]
+  if (addresses.length === 0) throw new SpillwayError('ADDRESS_INVALID', 'expected an address, got none')
+  checkOptions('connect', options, CONNECT_OPTIONS)
+  checkType('connect: attachment', options.attachment, 'function', 'a function')
+  return await Client.connect(addresses, options)
+}
+
+/** Senders and subscriptions over one connection. Made by `connect`. */
+export class Client {
+  readonly #opened = new Map<Id, Told>()
+  readonly #drained = new Map<Id, Told>()
+  readonly #subscriptions = new Map<string, Subscription>()
+  readonly #lists = new Map<number, List>()
+  readonly #polls = new Map<number, Told<PollOutcome>>()
+  readonly #relieved = new Set<Told>()
+  /** Aborts when the client is closed, and with it whatever listens for other signals. */
+  readonly #closing = new AbortController()
+  readonly #attachment: Attachment
+  #transport!: Transport<ClientCore>
+  #receivers = 0
+  #requests = 0
+  /** How many of the senders' queues are beyond their high-water mark. */
+  #highQueues = 0
+
+  private constructor(addresses: readonly string[]) {
+    this.#attachment = new Attachment(addresses, {
+      random: Math.random,
+      after: (delayMs, call) => void setTimeout(call, delayMs).unref(),
+      attach: (address) =>
+        this.#attachTo(address).then(
+          () => true,
+          () => false,
+        ),
+    })
+  }
+
+  /** Use `connect`. */
+  static async connect(addresses: readonly string[], options: ConnectOptions): Promise<Client> {
+    const { key, psk, signal, attachment } = options
+    const client = new Client(addresses)
+    client.on('attached', () => attachment?.(true))
+    client.on('detached', () => attachment?.(false))
+    const makeCore = (surroundings: ConstructorParameters<typeof ClientCore>[0]) =>
+      client.#makeCore(surroundings)
+    client.#transport = await start({ kind: 'client', makeCore, join: addresses, key, psk, signal })
+    client.#whenAborted(signal, () => void client.close())
+    return client
+  }
+
+  /** This client's ID: what senders put on their list of who may subscribe. */
+  get id(): string {
+    return this.#transport.id
+  }
+
+  /** Whether a node has it, or keeps what comes for it, or nobody does any more. */
+  get state(): AttachmentState {
+    return this.#attachment.state
+  }
+
+  /**
+   * Calls the listener when the client's state becomes this one; returns how to listen no more. A client whose node is
+   * gone is `detached`, looks for another by itself, and is `attached` there.
+   */
+  on(state: AttachmentState, listener: () => void): () => void {
+    return this.#attachment.listen({ [state]: listener } satisfies AttachmentListener)
+  }
+
+  /**
+   * Detaches: what comes for its receivers is kept by the overlay, packed by their policies, and what its senders
+   * publish is kept here. Nobody keeps it for longer than 20 seconds: then the client has departed.
+   */
+  detach(): void {
+    this.#assertOpen()
+    this.#attachment.stop()
+    this.#core.detach()
+  }
+
+  /**
+   * Attaches again, to the node at another address, or without one to the node it was attached to. What waits for it
+   * follows. Throws ADDRESS_INVALID, UNREACHABLE or CLOSED; the client is then looking for the nodes it knows.
+   */
+  async attach(address?: string, { signal, abrupt = false }: AttachOptions = {}): Promise<void> {
+    this.#assertOpen()
+    if (address !== undefined) checkAddresses('dial', [address])
+    if (abrupt) await this.#transport.cut()
+    if (address !== undefined) this.#attachment.prefer(address)
+    try {
+      await this.#attachTo(address, signal)
+    } catch (cause) {
+      signal?.throwIfAborted()
+      this.#attachment.detached()
+      throw new SpillwayError('UNREACHABLE', `no node answers at ${address ?? 'the last address'}`, { cause })
+    }
+  }
+
+  /**
+   * Opens a sender whose events have these attributes, numbered from 1. Its ID follows from the client's key and the
+   * name. Throws NAME_INVALID, NAME_TAKEN, OPTION_INVALID or CLOSED; `opened` rejects with REFUSED.
+   */
+  sender<const D extends Declaration>(name: string, attributes: D, options: SenderOptions = {}): Sender<D> {
+    checkOptions('sender', options, SENDER_OPTIONS)
+    const { allow, signal } = options
+    this.#assertOpen()
+    signal?.throwIfAborted()
+    checkName(name)
+    checkDeclaration(attributes)
+    checkList('sender: allow', allow)
+    checkAllowed(allow ?? [])
+    const sid = this.#core.endpoint(name)
+    if (this.#opened.has(sid))
+      throw new SpillwayError('NAME_TAKEN', `there is a sender called "${name}" already`)
+    const tags = Object.keys(attributes)
+    const opened = told()
+    const drained = told()
+    this.#opened.set(sid, opened)
+    this.#drained.set(sid, drained)
+    this.#core.open(name, { tags, epoch: Date.now(), ...(allow === undefined ? {} : { allow }) })
+    this.#whenAborted(signal, () => {
+      this.#core.end(sid)
+      for (const one of [opened, drained]) one.reject(signal?.reason)
+    })
+    return new Sender<D>(this.#core, sid, name, attributes, {
+      opened: opened.promise,
+      drained: drained.promise,
+    })
+  }
+
+  /**
+   * Subscribes to a sender by its ID, also to one that is not there yet. Throws NAME_INVALID, NAME_TAKEN when a
+   * receiver of that name has subscribed to it already, POLICY_INVALID, OPTION_INVALID or CLOSED; `subscribed` rejects
+   * with REFUSED.
+   */
+  subscribe<A extends Attributes = Attributes>(
+    sender: string,
+    options: SubscribeOptions = {},
+  ): Subscription<A> {
+    checkOptions('subscribe', options, SUBSCRIBE_OPTIONS)
+    const { name = `receiver-${++this.#receivers}`, queue = {}, signal } = options
+    this.#assertOpen()
+    signal?.throwIfAborted()
+    checkSender(sender)
+    checkName(name)
+    checkQueue('subscribe', queue)
+    const policy = policyOf(options.policy)
+    if (this.#subscriptions.has(sender + this.#core.endpoint(name)))
+      throw new SpillwayError('NAME_TAKEN', `there is a receiver called "${name}" of this sender already`)
+    const { rid, queue: own } = this.#core.subscribe(sender, name, policy, { ...DEFAULT_QUEUE, ...queue })
+    const subscription = new Subscription<A>(sender, rid, policy, own, () => {
+      forgetSignal()
+      this.#core.unsubscribe(sender, rid)
+      this.#subscriptions.delete(sender + rid)
+    })
+    this.#subscriptions.set(sender + rid, subscription as unknown as Subscription)
+    const forgetSignal = this.#whenAborted(signal, () => subscription.close())
+    return subscription
+  }
+
+  /**
+   * Pulls from a sender by its ID when the schedule says so, while somebody iterates: from the newest event that its root
+   * holds on, or from `since`. Throws NAME_INVALID or CLOSED; the iteration throws REFUSED.
+   */
+  pull<A extends Attributes = Attributes>(sender: string, options: PullOptions<Cursor>): SenderPull<A> {
+    this.#assertOpen()
+    checkSender(sender)
+    const { signal } = options
+    const ending =
+      signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
+    const poll = (since: Cursor | undefined, until: AbortSignal) => this.#poll(sender, since, until)
+    return new SenderPull<A>(sender, poll, { ...options, signal: ending })
+  }
+
+  /** The senders one can subscribe to, as far as the node has heard. Throws UNREACHABLE when it does not answer. */
+  async senders({ signal }: Waiting = {}): Promise<readonly SenderInfo[]> {
+    this.#assertOpen()
+    const request = ++this.#requests
+    const list: List = { ...told<readonly SenderInfo[]>(), senders: [] }
+    this.#lists.set(request, list)
+    const timer = setTimeout(() => {
+      list.reject(new SpillwayError('UNREACHABLE', `the node did not answer in ${LIST_TIMEOUT_MS / 1_000} s`))
+    }, LIST_TIMEOUT_MS)
+    this.#core.list(request)
+    try {
+      return await this.#waitFor(list, signal)
+    } finally {
+      clearTimeout(timer)
+      this.#lists.delete(request)
+    }
+  }
+
+  /** Resolves when none of the senders' queues is beyond its high-water mark: for those who would rather wait than lose. */
+  async relieved({ signal }: Waiting = {}): Promise<void> {
+    if (this.#highQueues === 0) return
+    const relief = told()
+    this.#relieved.add(relief)
+    await this.#waitFor(relief, signal).finally(() => this.#relieved.delete(relief))
+  }
+
+  /** Ends all subscriptions and closes the connection. Senders should be closed before: what waits in them is lost. */
+  async close(): Promise<void> {
+    if (!this.#isClosed) {
+      this.#closing.abort()
+      this.#attachment.stop()
+      for (const subscription of [...this.#subscriptions.values()]) subscription.close()
+      const waiting = [this.#opened, this.#drained, this.#lists].flatMap(
+        (each) => [...each.values()] as Told[],
+      )
+      for (const { reject } of [...waiting, ...this.#relieved]) reject(closed())
+    }
+    await this.#transport.stop()
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  get #core(): ClientCore {
+    return this.#transport.core
+  }
+
+  #makeCore(surroundings: ConstructorParameters<typeof ClientCore>[0]): ClientCore {
+    return new ClientCore(surroundings, {
+      opened: (sid) => this.#opened.get(sid)?.resolve(),
+      drained: (sid) => this.#drained.get(sid)?.resolve(),
+      subscribed: (sid, rid, first) => this.#subscriptions.get(sid + rid)?.begins(first),
+      refused: (sid, rid, reason) => this.#refused(sid, rid, reason),
+      items: (sid, rid) => this.#subscriptions.get(sid + rid)?.arrived(),
+      falling: (sid, rid, isHigh) => this.#subscriptions.get(sid + rid)?.pressure(isHigh),
+      pressure: (isHigh) => this.#pressure(isHigh),
+      senders: (request, senders, last) => this.#listed(request, senders, last),
+      polled: (request, outcome) => this.#polls.get(request)?.resolve(outcome),
+      attached: () => this.#attachment.attached(),
+      detached: () => this.#attachment.detached(),
+      departed: () => this.#attachment.departed(),
+    })
+  }
+
+  /** One poll of a sender's root. Rejects when the signal aborts. */
+  async #poll(sid: Id, since: Cursor | undefined, signal: AbortSignal): Promise<PollOutcome> {
+    const request = ++this.#requests
+    const polled = told<PollOutcome>()
+    this.#polls.set(request, polled)
+    const giveUp = () => polled.reject(signal.reason)
+    signal.addEventListener('abort', giveUp, { once: true })
+    this.#core.poll(request, sid, since)
+    try {
+      return await polled.promise
+    } finally {
+      signal.removeEventListener('abort', giveUp)
+      this.#polls.delete(request)
+      this.#core.forget(request)
+    }
+  }
+
+  #refused(sid: Id, rid: Id | undefined, reason: string): void {
+    if (rid !== undefined) this.#subscriptions.get(sid + rid)?.refused(reason)
+    else {
+      for (const one of [this.#opened, this.#drained])
+        one.get(sid)?.reject(new SpillwayError('REFUSED', reason))
+    }
+  }
+
+  #pressure(isHigh: boolean): void {
+    this.#highQueues += isHigh ? 1 : -1
+    if (this.#highQueues === 0) for (const { resolve } of this.#relieved) resolve()
+  }
+
+  #listed(request: number, senders: readonly SenderInfo[], last: boolean): void {
+    const list = this.#lists.get(request)
+    list?.senders.push(...senders)
+    if (last) list?.resolve(list.senders)
+  }
+
+  async #attachTo(address: string | undefined, signal?: AbortSignal): Promise<void> {
+    const id = address === undefined ? this.#core.proxy : await this.#transport.meet(address, signal)
+    if (id === undefined) throw new Error('it was attached nowhere')
+    this.#core.attach(id)
+    await this.#transport.reach(id, signal)
+  }
+
+  /** As it is told, or until the signal aborts. */
+  async #waitFor<T>(one: Told<T>, signal: AbortSignal | undefined): Promise<T> {
+    signal?.throwIfAborted()
+    const forgetSignal = this.#whenAborted(signal, () => one.reject(signal?.reason))
+    return await one.promise.finally(forgetSignal)
+  }
+
+  /** Acts when the signal aborts, unless the client was closed before; returns how to forget it. */
+  #whenAborted(signal: AbortSignal | undefined, act: () => void): () => void {
+    signal?.addEventListener('abort', act, { once: true, signal: this.#closing.signal })
+    return () => signal?.removeEventListener('abort', act)
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw closed()
+  }
+}
+
+function closed(): SpillwayError {
+  return new SpillwayError('CLOSED', 'the client is closed')
+}
+
+function policyOf(policy: SubscribeOptions['policy']): Policy {
+  if (policy === undefined) return noPolicy
+  if (policy instanceof Policy) return policy
+  return typeof policy === 'string' ? parsePolicy(policy) : compilePolicy(policy)
+}
+
+function told<T = void>(): Told<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  // Not everyone waits for it.
+  promise.catch(() => {})
+  return { promise, resolve, reject }
+}

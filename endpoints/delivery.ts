@@ -1,0 +1,184 @@
+// What a receiver gets: events, digests of what its policy dropped, and gaps for what was lost by accident, in order,
+// with the receipt that accounts for all of them.
+import { type Block, positionOf } from '../buffers/block.ts'
+import type { Schema } from '../buffers/codec.ts'
+import type { Cursor, Item } from '../buffers/item.ts'
+import type { Queue } from '../buffers/queue.ts'
+import { type EpochReceipt, type Gap, Receipt } from '../buffers/receipt.ts'
+import type { Cause, Digest } from '../policies/digest.ts'
+import type { Shown } from '../policies/digester.ts'
+import type { Attributes, Value } from '../policies/event.ts'
+import type { Policy } from '../policies/policy.ts'
+
+/**
+ * An event: its attributes by their tags, beside where it stands in its sender's stream. Bytes are views of what
+ * arrived, some hundred events together: who keeps a few for long copies them.
+ */
+export type DeliveredEvent<A extends Attributes = Attributes> = A & {
+  readonly kind: 'event'
+  readonly epoch: number
+  readonly seq: number
+  /** When it was published, in milliseconds. */
+  readonly time: number
+}
+
+/** What the policy dropped: how many, why, and what each digester says, by its name. */
+export interface DeliveredDigest {
+  readonly kind: 'digest'
+  readonly epoch: number
+  readonly from: number
+  readonly to: number
+  readonly count: number
+  /** Publish times of the first and the last event dropped, in milliseconds. */
+  readonly fromTime: number
+  readonly toTime: number
+  readonly causes: readonly Cause[]
+  /** How many of the events were accounted for before; the digesters' values still count them. */
+  readonly overlaps?: number
+  readonly [digester: string]: Shown | readonly Cause[] | undefined
+}
+
+/** What was lost by accident. */
+export interface DeliveredGap {
+  readonly kind: 'gap'
+  readonly epoch: number
+  readonly from: number
+  readonly to: number
+  readonly count: number
+}
+
+export type Delivered<A extends Attributes = Attributes> = DeliveredEvent<A> | DeliveredDigest | DeliveredGap
+
+/** Tags that an event cannot have, because what is delivered says other things by these names. */
+export const RESERVED_TAGS: readonly string[] = ['kind', 'epoch', 'seq', 'time']
+
+/** Bytes taken from the queue at a time: some hundred events. */
+const CHUNK_BYTES = 65_536
+
+/** Takes one item; false when it wants no more. */
+export type Hand<A extends Attributes> = (item: Delivered<A>) => boolean
+
+export class Delivery<A extends Attributes> {
+  readonly #policy: Policy
+  readonly #receipt: Receipt
+  readonly #gaps: DeliveredGap[] = []
+  /** The number after the last event. */
+  readonly #next: { epoch: number; seq: number } = { epoch: 0, seq: 0 }
+  #blank: { readonly schema: Schema; readonly event: Readonly<Record<string, Value>> } | undefined
+
+  constructor(policy: Policy, first: Cursor | undefined) {
+    this.#policy = policy
+    this.#receipt = new Receipt(first, ({ kind, epoch, from, to }: Gap) =>
+      this.#gaps.push({ kind, epoch, from, to, count: to - from + 1 }),
+    )
+  }
+
+  /** What is accounted for, an entry for each epoch. */
+  get epochs(): EpochReceipt[] {
+    return this.#receipt.epochs
+  }
+
+  /** The next number expected. */
+  get cursor(): Cursor | undefined {
+    return this.#receipt.cursor
+  }
+
+  /** Whether the sender said that no more will come. */
+  get isEnded(): boolean {
+    return this.#receipt.isEnded
+  }
+
+  /** Takes some of what waits, at most so many events; they count as delivered. */
+  take(queue: Queue, maxEvents = Number.POSITIVE_INFINITY): Delivered<A>[] {
+    const delivered: Delivered<A>[] = []
+    this.hand(queue, (item) => delivered.push(item) > 0, maxEvents)
+    return delivered
+  }
+
+  /** What items are to the receiver; they count as delivered. */
+  deliver(items: readonly Item[]): Delivered<A>[] {
+    const delivered: Delivered<A>[] = []
+    for (const item of items) this.#handItem(item, (one) => delivered.push(one) > 0)
+    return delivered
+  }
+
+  /** Hands out some of what waits, until `to` returns false; what was handed out counts as delivered. */
+  hand(queue: Queue, to: Hand<A>, maxEvents = Number.POSITIVE_INFINITY): void {
+    const taken = queue.take(CHUNK_BYTES, Number.POSITIVE_INFINITY, maxEvents)
+    if (taken === undefined) return
+    queue.acknowledge(taken)
+    for (const item of taken.items) if (!this.#handItem(item, to)) return
+  }
+
+  #handItem(item: Item, to: Hand<A>): boolean {
+    if (item.kind === 'marker') {
+      this.#receipt.marker(item)
+      return this.#handGaps(to)
+    }
+    if (item.kind === 'digest') return this.#digest(item, to)
+    for (let i = item.from; i < item.to; i++) {
+      if (!this.#event(item.block, positionOf(item, i), to)) return false
+    }
+    return true
+  }
+
+  /** What is missing before a number is told, and counted, before what has the number. */
+  #missBefore(epoch: number, seq: number, to: Hand<A>): boolean {
+    this.#receipt.marker({ kind: 'marker', epoch, highest: seq - 1, end: false })
+    return this.#handGaps(to)
+  }
+
+  #handGaps(to: Hand<A>): boolean {
+    for (const gap of this.#gaps.splice(0)) if (!to(gap)) return false
+    return true
+  }
+
+  #event(block: Block, position: number, to: Hand<A>): boolean {
+    const seq = block.seq(position)
+    const { epoch } = block
+    if (seq !== this.#next.seq || epoch !== this.#next.epoch) {
+      if (!this.#missBefore(epoch, seq, to)) return false
+    }
+    if (!this.#receipt.event(epoch, seq)) return true
+    this.#next.epoch = epoch
+    this.#next.seq = seq + 1
+    const event = { ...this.#blankOf(block.schema) }
+    block.read(position, event)
+    event.kind = 'event'
+    event.epoch = epoch
+    event.seq = seq
+    event.time = block.time(position)
+    return to(event as DeliveredEvent<A>)
+  }
+
+  /** An event without its values. Copies of it have the same shape, which makes them cheap to fill and to read. */
+  #blankOf(schema: Schema): Readonly<Record<string, Value>> {
+    if (this.#blank?.schema !== schema) {
+      const tags = Object.fromEntries(schema.tags.map((tag) => [tag, undefined]))
+      this.#blank = { schema, event: { ...tags, kind: 'event', epoch: 0, seq: 0, time: 0 } }
+    }
+    return this.#blank.event
+  }
+
+  #digest(digest: Digest, to: Hand<A>): boolean {
+    if (!this.#missBefore(digest.epoch, digest.from, to)) return false
+    const accepted = this.#receipt.digest(digest)
+    if (accepted === undefined) return true
+    const { digest: shown } = this.#policy.show(digest)
+    const { epoch, from, fromTime, toTime, causes } = accepted
+    const overlaps = 'overlaps' in accepted ? { overlaps: accepted.overlaps } : {}
+    const count = accepted.to - from + 1
+    return to({
+      ...shown,
+      kind: 'digest',
+      epoch,
+      from,
+      to: accepted.to,
+      count,
+      fromTime,
+      toTime,
+      causes,
+      ...overlaps,
+    })
+  }
+}
