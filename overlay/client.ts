@@ -13,7 +13,7 @@ import { compilePolicy } from '../policies/compile.ts'
 import { SpillwayError } from '../policies/error.ts'
 import type { Attributes } from '../policies/event.ts'
 import { noPolicy, type Policy, type PolicySpec } from '../policies/policy.ts'
-import type { ControlMessage, PollAnswer, SenderInfo } from './control.ts'
+import type { ControlMessage, NodeInfo, PollAnswer, SenderInfo } from './control.ts'
 import { LEASE_MS, REFRESH_MS } from './host.ts'
 import { type Id, idOfEndpoint } from './id.ts'
 import { HEARTBEAT_MS, PeerLink } from './peer-link.ts'
@@ -40,6 +40,8 @@ export interface ClientEvents {
   falling?(sid: Id, rid: Id, isHigh: boolean): void
   /** Everything a sender has published is with its proxy. */
   drained?(sid: Id): void
+  /** Other nodes there are, those with the most room first; with `move` one of them is to be attached to. */
+  others?(nodes: readonly NodeInfo[], move: boolean, load: number): void
   senders?(request: number, senders: readonly SenderInfo[], last: boolean): void
   /** What a poll brought. */
   polled?(request: number, outcome: PollOutcome): void
@@ -384,6 +386,9 @@ export class ClientCore implements Core {
         break
       case 'refused':
         this.#events.refused?.(message.sid, message.rid, message.reason)
+        break
+      case 'others':
+        this.#events.others?.(message.nodes, message.move === true, message.load)
         break
       case 'senders':
         this.#events.senders?.(message.request, message.senders, message.last)

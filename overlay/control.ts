@@ -31,6 +31,15 @@ export interface SenderInfo {
   readonly tags: readonly string[]
 }
 
+/** What a node says of itself. */
+export interface NodeInfo {
+  readonly id: Id
+  /** Multiaddrs without the peer id. */
+  readonly addresses: readonly string[]
+  /** 0 is idle, 1 is full. */
+  readonly load: number
+}
+
 /** Messages between a client and its proxy. */
 export type ClientMessage =
   /** C to SP: the client has this sender; `allow` limits who may subscribe, by the IDs of their clients. */
@@ -61,6 +70,8 @@ export type ClientMessage =
   | { kind: 'unsubscribe'; sid: Id; rid: Id }
   /** C to P: that attachment is over. What comes for the client is kept until it attaches again, here or elsewhere. */
   | { kind: 'detach'; generation: number }
+  /** P to C: how full this node is, and some others. With `move`, one of them is to be attached to: this one leaves or is full. */
+  | { kind: 'others'; load: number; nodes: readonly NodeInfo[]; move?: boolean }
   /** RP to C: the subscription stands, and begins here; without `first`, with the sender's first event. */
   | { kind: 'subscribed'; sid: Id; rid: Id; first?: Cursor }
   /** With a generation: that attachment is over, and a newer one counts. */
@@ -111,6 +122,8 @@ export type PathMessage =
   | { kind: 'finish'; sid: Id; generation: number }
   /** Back: the root has all of it, so that what the new proxy has can follow. */
   | { kind: 'finished'; sid: Id; generation: number }
+  /** N to its peers: it is about to leave. It is nobody's root and nobody's parent from now on, but still there. */
+  | { kind: 'leave' }
   /** SR to RP, back along `path`, of which each node takes itself off, the last first; RP to C. */
   | { kind: 'polled'; request: number; path: readonly Id[]; answer: PollAnswer }
 

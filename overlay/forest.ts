@@ -81,6 +81,17 @@ export class Forest implements TreeHost {
     this.#prune(sid)
   }
 
+  /** Whether no tree goes through here. */
+  get isIdle(): boolean {
+    for (const tree of this.#trees.values()) if (!tree.isEmpty) return false
+    return true
+  }
+
+  /** A node is about to leave: trees that it is above of find another way. */
+  leaves(peer: Id): void {
+    for (const tree of this.#trees.values()) tree.leaves(peer)
+  }
+
   /** A child has been gone for longer than anybody waits. */
   departed(peer: Id): void {
     for (const tree of [...this.#trees.values()]) {

@@ -9,7 +9,8 @@ import { RemoteBuffer, type RemoteBufferName } from '../buffers/remote-buffer.ts
 import { compilePolicy } from '../policies/compile.ts'
 import { SpillwayError } from '../policies/error.ts'
 import { noPolicy, type Policy, type PolicySpec } from '../policies/policy.ts'
-import type { ControlMessage, RoutedMessage, SenderInfo } from './control.ts'
+import { Clients, type ClientsHost, type ClientState } from './clients.ts'
+import type { ControlMessage, NodeInfo, RoutedMessage, SenderInfo } from './control.ts'
 import { Forest } from './forest.ts'
 import { type Host, LEASE_MS, REFRESH_MS } from './host.ts'
 import { compareDistance, type Id } from './id.ts'
@@ -32,6 +33,8 @@ export interface Directory {
 
 export interface NodeSurroundings extends Surroundings {
   readonly directory: Directory
+  /** The other nodes, as far as this one has heard. */
+  members(): readonly NodeInfo[]
 }
 
 export interface NodeOptions {
@@ -39,10 +42,16 @@ export interface NodeOptions {
   readonly bounds?: QueueBounds
   /** Over all queues. */
   readonly budgetBytes?: number
+  /** Of more clients, those that came last are sent to other nodes. */
+  readonly maxClients?: number
+  /** Told when a client is attached, detached, or has departed. */
+  clientChanged?(client: Id, state: ClientState): void
 }
 
 const DEFAULT_BOUNDS: QueueBounds = { items: 10_000, bytes: 8_388_608 }
 const DEFAULT_BUDGET_BYTES = 512 * 1_048_576
+/** Below the connections that a node may have: who is sent on needs one until it has gone. */
+const DEFAULT_MAX_CLIENTS = 900
 /** How many nodes are looked at to find the next hop: enough to step around some that are dead. */
 const CANDIDATES = 8
 /** A node that could not be reached is not tried again for so long. */
@@ -61,6 +70,9 @@ export class OverlayNode implements Core, Host {
   readonly #surroundings: NodeSurroundings
   readonly #peers = new Map<Id, PeerLink>()
   readonly #suspects = new Map<Id, number>()
+  /** Nodes that are about to leave: there, but nobody's root or parent. */
+  readonly #leavers = new Set<Id>()
+  readonly #clients: Clients
   readonly #policies = new Map<string, Policy>()
   readonly #budget: Budget
   readonly #forest: Forest
@@ -75,17 +87,24 @@ export class OverlayNode implements Core, Host {
   /** Links that have something to send; they send at the end of the turn. */
   readonly #awake = new Set<PeerLink>()
   #isWorking = false
+  #isLeaving = false
   #beats = 0
   #malformed = 0
 
   constructor(
     surroundings: NodeSurroundings,
-    { bounds = DEFAULT_BOUNDS, budgetBytes = DEFAULT_BUDGET_BYTES }: NodeOptions = {},
+    {
+      bounds = DEFAULT_BOUNDS,
+      budgetBytes = DEFAULT_BUDGET_BYTES,
+      maxClients = DEFAULT_MAX_CLIENTS,
+      clientChanged = () => {},
+    }: NodeOptions = {},
   ) {
     this.id = surroundings.self.id
     this.#surroundings = surroundings
     this.#budget = new Budget(budgetBytes)
     this.#ownLink = new Link(this.id)
+    this.#clients = new Clients(this.#clientsHost(clientChanged), maxClients)
     const buffer = (name: RemoteBufferName) => this.#newBuffer(name, bounds)
     this.#forest = new Forest(this, buffer('RRB'))
     this.#senderProxy = new SenderProxy(this, buffer('SRB'))
@@ -119,10 +138,43 @@ export class OverlayNode implements Core, Host {
     return this.#forest
   }
 
+  /** How full it is: 1 is full. */
+  get load(): number {
+    return Math.max(this.#clients.fill, this.#budget.bytes / this.#budget.limitBytes)
+  }
+
+  /** Whether nothing is here any more that would be lost with this node, as far as it has told the others that it leaves. */
+  get isIdle(): boolean {
+    return (
+      this.#senderProxy.isIdle &&
+      this.#receiverProxy.isIdle &&
+      this.#receiverRoot.isIdle &&
+      this.#forest.isIdle
+    )
+  }
+
+  /**
+   * It is about to leave: clients are sent on, others become roots and parents, and what waits here follows them.
+   * `isIdle` tells when nothing is left.
+   */
+  leave(): void {
+    this.#work(() => {
+      if (this.#isLeaving) return
+      this.#isLeaving = true
+      for (const { peer } of this.#peers.values())
+        if (peer?.kind === 'node') this.tell(peer.id, { kind: 'leave' })
+      this.#clients.leave()
+      this.#refresh()
+    })
+  }
+
   connected(peer: Peer): void {
     this.#work(() => {
       this.#suspects.delete(peer.id)
+      this.#leavers.delete(peer.id)
       this.#peerLink(peer.id).connected(peer)
+      if (peer.kind === 'client') this.#clients.become(peer.id, 'attached')
+      else if (this.#isLeaving) this.tell(peer.id, { kind: 'leave' })
     })
   }
 
@@ -163,12 +215,11 @@ export class OverlayNode implements Core, Host {
 
   nextHop(key: Id): Id | undefined {
     const now = this.now()
-    let best = this.id
-    const consider = (candidate: Id) => {
-      if ((this.#suspects.get(candidate) ?? 0) > now) return
-      if (compareDistance(key, candidate, best) < 0) best = candidate
+    let best = this.#isLeaving ? undefined : this.id
+    for (const candidate of this.#surroundings.closest(key, CANDIDATES)) {
+      if ((this.#suspects.get(candidate) ?? 0) > now || this.#leavers.has(candidate)) continue
+      if (best === undefined || compareDistance(key, candidate, best) < 0) best = candidate
     }
-    for (const candidate of this.#surroundings.closest(key, CANDIDATES)) consider(candidate)
     return best === this.id ? undefined : best
   }
 
@@ -291,7 +342,7 @@ export class OverlayNode implements Core, Host {
   #clientControl(client: Peer, message: ControlMessage): void {
     switch (message.kind) {
       case 'open':
-        this.#peers.get(client.id)!.isDetached = false
+        this.#attached(client.id)
         this.#senderProxy.open(client, message)
         if (this.#senderProxy.has(client.id, message.sid)) this.#announce()
         break
@@ -303,10 +354,11 @@ export class OverlayNode implements Core, Host {
         break
       case 'detach':
         this.#peers.get(client.id)!.isDetached = true
+        this.#clients.become(client.id, 'detached')
         this.#receiverProxy.detached(client.id, message.generation)
         break
       case 'subscribe':
-        this.#peers.get(client.id)!.isDetached = false
+        this.#attached(client.id)
         this.#receiverProxy.subscribe(client, message)
         break
       case 'unsubscribe':
@@ -321,8 +373,16 @@ export class OverlayNode implements Core, Host {
     }
   }
 
+  #attached(client: Id): void {
+    this.#peers.get(client)!.isDetached = false
+    this.#clients.become(client, 'attached')
+  }
+
   #nodeControl(from: Id, message: ControlMessage): void {
     switch (message.kind) {
+      case 'leave':
+        this.#leaves(from)
+        break
       case 'route':
         this.#route(message)
         break
@@ -449,6 +509,14 @@ export class OverlayNode implements Core, Host {
     })
   }
 
+  /** A node is about to leave: what it is to others, another becomes, while it is still there. */
+  #leaves(peer: Id): void {
+    this.#leavers.add(peer)
+    this.#forest.leaves(peer)
+    this.#senderProxy.leaves(peer)
+    this.#receiverProxy.leaves(peer)
+  }
+
   #refresh(): void {
     const before = this.now() - LEASE_MS
     for (const [id, until] of this.#suspects) if (until < this.now()) this.#suspects.delete(id)
@@ -458,6 +526,7 @@ export class OverlayNode implements Core, Host {
     this.#receiverRoot.refresh(before)
     this.#forest.refresh(before)
     this.#senderRoot.refresh()
+    this.#clients.refresh()
   }
 
   #announce(): void {
@@ -469,13 +538,17 @@ export class OverlayNode implements Core, Host {
     const link = this.#peers.get(peer)
     const isClient = link?.peer?.kind === 'client'
     link?.disconnected()
+    this.#leavers.delete(peer)
     if (isClient) {
+      this.#clients.become(peer, 'detached')
       this.#receiverProxy.detached(peer)
       return
     }
-    link?.drop()
+    const untold = link?.drop() ?? []
     this.#suspects.set(peer, this.now() + SUSPECT_MS)
     this.#surroundings.forget(peer)
+    // What was to go through it goes another way; what was for itself is told again.
+    for (const message of untold) if (message.kind === 'route') this.#route(message)
     this.#forest.lost(peer)
     this.#senderProxy.lost(peer)
     this.#receiverProxy.lost(peer)
@@ -486,6 +559,7 @@ export class OverlayNode implements Core, Host {
   #forget(peer: Id): void {
     if (this.#peers.get(peer)?.isConnected) this.#surroundings.hangUp(peer)
     this.#peers.delete(peer)
+    this.#clients.become(peer, 'departed')
     this.#senderProxy.departed(peer)
     this.#receiverProxy.departed(peer)
     this.#pollProxy.departed(peer)
@@ -506,6 +580,19 @@ export class OverlayNode implements Core, Host {
     const link = new PeerLink(id, this.#surroundings, (awake) => this.#wake(awake))
     this.#peers.set(id, link)
     return link
+  }
+
+  #clientsHost(changed: (client: Id, state: ClientState) => void): ClientsHost {
+    const node = this
+    return {
+      get load() {
+        return node.load
+      },
+      members: () => node.#surroundings.members().filter(({ id }) => !node.#leavers.has(id)),
+      tell: (client, message) => node.tell(client, message),
+      random: () => node.#surroundings.random(),
+      changed,
+    }
   }
 
   #newBuffer(buffer: RemoteBufferName, bounds: QueueBounds): RemoteBuffer {

@@ -134,9 +134,9 @@ export class PeerLink {
     }
   }
 
-  /** Forgets what waits to be told. */
-  drop(): void {
-    this.#waiting.length = 0
+  /** Takes away what waits to be told. */
+  drop(): readonly ControlMessage[] {
+    return this.#waiting.splice(0)
   }
 
   /** The other side has told what it expects: what it lacks goes back to the queues, and sending begins. */

@@ -212,6 +212,17 @@ export class ReceiverProxy {
     }
   }
 
+  /** Whether it has nothing of any receiver. */
+  get isIdle(): boolean {
+    return this.#subscriptions.size === 0 && this.#leaving.size === 0
+  }
+
+  /** A node is about to leave: receivers whose root it is get another while it is still there. */
+  leaves(peer: Id): void {
+    for (const subscription of this.#subscriptions.values())
+      if (subscription.root === peer) this.#ask(subscription)
+  }
+
   /** A node is gone: receivers whose root it was, or may be about to be, look for another. */
   lost(peer: Id): void {
     for (const leaving of [...this.#leaving]) if (leaving.collect.to === peer) this.#left(leaving)

@@ -108,6 +108,11 @@ export class ReceiverRoot {
     })
   }
 
+  /** Whether it is nobody's root. */
+  get isIdle(): boolean {
+    return this.#bySender.size === 0
+  }
+
   unsubscribe(sid: Id, rid: Id, proxy: Id): void {
     const known = this.#find(sid, rid)
     if (known?.proxy === proxy) this.#remove(known)

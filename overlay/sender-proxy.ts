@@ -246,6 +246,16 @@ export class SenderProxy {
     this.#tellClient(sender, { kind: 'opened', sid })
   }
 
+  /** Whether it has nothing of any sender. */
+  get isIdle(): boolean {
+    return this.#senders.size === 0
+  }
+
+  /** A node is about to leave: senders whose root it is get another while it is still there. */
+  leaves(peer: Id): void {
+    for (const [sid, { root }] of this.#senders) if (root === peer) this.#register(sid)
+  }
+
   /** A node is gone: senders whose root it was, or may be about to be, look for another. */
   lost(peer: Id): void {
     for (const sender of [...this.#succeeding]) {

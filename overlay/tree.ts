@@ -71,9 +71,10 @@ type How = Pick<Extract<PathMessage, { kind: 'want' }>, 'all' | 'noRedirect'>
 interface Former {
   readonly id: Id
   readonly since: number
-  /** Where the new way begins; unknown until that is granted. */
+  /** Where the new way begins, as far as it is granted. */
   until: Cursor | undefined
-  isGranted: boolean
+  /** The classes that the new way has not granted yet. */
+  readonly missing: Set<string>
   /** What came by the new way meanwhile. */
   readonly early: Part[]
 }
@@ -179,7 +180,7 @@ export class Tree {
 
   get #isFormerDone(): boolean {
     const former = this.#former
-    if (former?.isGranted !== true) return false
+    if (former === undefined || former.missing.size > 0) return false
     return former.until === undefined || laterOf(this.#end, former.until) === this.#end
   }
 
@@ -258,7 +259,7 @@ export class Tree {
     this.#ancestors = this.isRoot ? [] : [from, ...ancestors]
     this.#allow = allow
     if (this.#former !== undefined && provisional !== true) {
-      this.#former.isGranted = true
+      for (const hash of hashes) this.#former.missing.delete(hash)
       this.#former.until = laterOf(this.#former.until, first)
       this.#grantClasses(hashes, first, false)
       if (this.#isFormerDone) this.#host.passOn(this, this.#release())
@@ -277,6 +278,7 @@ export class Tree {
         this.#host.removeChildClass(this.sid, child, hash)
       }
       this.#classes.delete(hash)
+      this.#former?.missing.delete(hash)
       if (treeClass.isLocal) this.#host.denied(this, [hash], reason)
     }
   }
@@ -331,6 +333,11 @@ export class Tree {
     if (this.#successor !== undefined) this.#welcome()
     else if (this.#upstream.kind === 'proxy') this.#upstream = { ...this.#upstream, id: undefined }
     else this.#join(this.#host.nextHop(this.sid), false)
+  }
+
+  /** The node above is about to leave: another takes its place before it is gone. */
+  leaves(peer: Id): void {
+    if (this.parent === peer) this.#join(this.#host.nextHop(this.sid), false)
   }
 
   /** Asks again, looks whether the root has moved, and forgets children not heard of since `before`. */
@@ -399,20 +406,21 @@ export class Tree {
     this.#ancestors = []
     if (before.kind === 'proxy') this.#formerProxy = before.id
     if (before.kind === 'parent' && before.id !== parent && before.id !== this.#former?.id) {
-      const isKept = this.#former === undefined && parent !== undefined && this.#host.isThere(before.id)
-      if (isKept && this.#isGranted) this.#keepFormer(before.id)
+      const isKept = this.#former === undefined && this.#host.isThere(before.id)
+      const classes = this.#granted
+      if (isKept && classes.length > 0) this.#keepFormer(before.id, classes)
       else this.#leave(before.id)
     }
     this.#askAll(noRedirect)
   }
 
-  get #isGranted(): boolean {
-    for (const { grant } of this.#classes.values()) if (grant === 'granted') return true
-    return false
+  /** What it has by its way until now comes by that until the new one has granted it. */
+  #keepFormer(id: Id, classes: readonly string[]): void {
+    this.#former = { id, since: this.#host.now(), until: undefined, missing: new Set(classes), early: [] }
   }
 
-  #keepFormer(id: Id): void {
-    this.#former = { id, since: this.#host.now(), until: undefined, isGranted: false, early: [] }
+  get #granted(): string[] {
+    return [...this.#classes].filter(([, { grant }]) => grant === 'granted').map(([hash]) => hash)
   }
 
   #askAll(noRedirect = false): void {
@@ -535,7 +543,10 @@ export class Tree {
       return treeClass !== undefined && !treeClass.isKept && !isWanted(treeClass)
     })
     if (unwanted.length === 0) return
-    for (const hash of unwanted) this.#classes.delete(hash)
+    for (const hash of unwanted) {
+      this.#classes.delete(hash)
+      this.#former?.missing.delete(hash)
+    }
     const { id } = this.#upstream
     if (id !== undefined)
       this.#host.tell(id, { kind: 'unwant', toward: this.#toward, sid: this.sid, hashes: unwanted })

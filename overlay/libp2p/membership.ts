@@ -55,6 +55,11 @@ export class Membership {
     return [this.#self(), ...this.#members.values()]
   }
 
+  others(): Member[] {
+    this.#expire()
+    return this.#members.values()
+  }
+
   /** Says goodbye; gossipsub drops what a peer said last when its connection closes at once. */
   async stop(): Promise<void> {
     if (this.#timer === undefined) return

@@ -5,7 +5,7 @@ import type { Libp2p } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
 import { multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p } from 'libp2p'
-import type { SenderInfo } from '../control.ts'
+import type { NodeInfo, SenderInfo } from '../control.ts'
 import type { Id } from '../id.ts'
 import type { Core, Peer, Surroundings } from '../surroundings.ts'
 import { Admission } from './admission.ts'
@@ -21,6 +21,8 @@ import { peerOf, Sessions } from './sessions.ts'
 /** What a core gets: the directory is empty on a client. */
 export interface TransportSurroundings extends Surroundings {
   readonly directory: { announce(info: SenderInfo): void; senders(): readonly SenderInfo[] }
+  /** The other nodes; none on a client. */
+  members(): readonly NodeInfo[]
 }
 
 export interface TransportOptions<C extends Core = Core> {
@@ -243,6 +245,7 @@ class Libp2pTransport<C extends Core> implements Transport<C> {
       forget: (peer) =>
         this.#serving === undefined ? this.#nodes.forget(peer) : this.#serving.table.forget(peer),
       directory: { announce: (info) => this.announce(info), senders: () => this.senders() },
+      members: () => this.#serving?.membership.others() ?? [],
     }
   }
 

@@ -5,6 +5,7 @@ import type { PolicySpec } from '../../policies/policy.ts'
 import type {
   ClassSpec,
   ControlMessage,
+  NodeInfo,
   PollAnswer,
   RoutedMessage,
   SenderInfo,
@@ -68,6 +69,11 @@ const fitting = value<readonly string[]>(`tags of at most ${MAX_TAGS_BYTES} byte
 })
 const tags = (value: unknown, name: string) => fitting(texts(value, name), name)
 const senderInfo = record<SenderInfo>({ sid: id, name, owner: id, tags })
+const nodeInfo = record<NodeInfo>({
+  id,
+  addresses: list(text(controlLimits.address), controlLimits.addresses),
+  load: finite,
+})
 const classes = list(record<ClassSpec>({ hash: id, policy: optional(policy) }), controlLimits.classes)
 
 const path = ids(controlLimits.hops)
@@ -117,6 +123,7 @@ const controlMessage = kinds<ControlMessage>({
   subscribe: { sid: id, rid: id, name, policy, generation: count(), cursor: optional(cursor) },
   unsubscribe: { sid: id, rid: id },
   detach: { generation: count() },
+  others: { load: finite, nodes: list(nodeInfo, controlLimits.nodes), move: optional(flag) },
   subscribed: { sid: id, rid: id, first: optional(cursor) },
   refused: { sid: id, rid: optional(id), reason, generation: optional(count()) },
   list: { request: count() },
@@ -141,6 +148,7 @@ const controlMessage = kinds<ControlMessage>({
   collected: { sid: id, rid: id, generation: count() },
   finish: { sid: id, generation: count() },
   finished: { sid: id, generation: count() },
+  leave: {},
   ack: { number: count() },
   ping: { at: finite },
   pong: { at: finite },

@@ -59,6 +59,10 @@ export const controlLimits = Object.freeze({
   /** Hops towards a root. */
   hops: 64,
   cursors: 4_096,
+  /** Other nodes that a client is told of, with the addresses of each. */
+  nodes: 16,
+  addresses: 16,
+  address: 256,
   senders: 1_024,
   /** Of a poll's answer, as base64: 6 KiB, a second of a link of 50 kbit/s. */
   piece: 8_192,

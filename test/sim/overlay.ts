@@ -5,6 +5,7 @@ import type { PrivateQueue } from '../../buffers/private-queue.ts'
 import { FixedInterval } from '../../endpoints/pull/fixed-interval.ts'
 import type { Schedule } from '../../endpoints/pull/schedule.ts'
 import { ClientCore } from '../../overlay/client.ts'
+import type { NodeInfo } from '../../overlay/control.ts'
 import type { Id } from '../../overlay/id.ts'
 import { OverlayNode } from '../../overlay/node.ts'
 import type { Peer, Stream, Surroundings } from '../../overlay/surroundings.ts'
@@ -24,6 +25,8 @@ import type { Taken } from './witness.ts'
 
 /** A client that lost its proxy tries the next after so long. */
 const REATTACH_MS = 500
+/** Of the other nodes, a node knows so many by gossip. */
+const KNOWN_MEMBERS = 8
 const QUEUE_ITEMS = 1_000
 const QUEUE_BYTES = 1_000_000
 
@@ -63,6 +66,7 @@ export class Client implements SimClient {
       drained: (sid) => this.#drained.get(sid)?.(),
       polled: (request, outcome) => this.#pullers.get(request)?.polled(request, outcome),
       detached: () => this.#next(),
+      others: (nodes, move) => this.#others(nodes, move),
     })
     this.#core.attach(proxies[0]!)
   }
@@ -128,6 +132,10 @@ export class Client implements SimClient {
     this.#core.received(peer, stream, frame)
   }
 
+  #others(nodes: readonly NodeInfo[], move: boolean): void {
+    if (move && nodes.length > 0) this.#core.attach(nodes[0]!.id)
+  }
+
   #next(): void {
     this.#surroundings.after(REATTACH_MS, () => {
       if (this.#core.isAttached) return
@@ -191,6 +199,8 @@ function takenOf(item: Item): Taken[] {
 function withDirectory<D>(
   surroundings: Surroundings,
   directory: D,
-): Surroundings & { readonly directory: D } {
-  return Object.assign(surroundings, { directory })
+): Surroundings & { readonly directory: D; members(): readonly NodeInfo[] } {
+  const members = () =>
+    surroundings.closest(surroundings.self.id, KNOWN_MEMBERS).map((id) => ({ id, addresses: [id], load: 0 }))
+  return Object.assign(surroundings, { directory, members })
 }

@@ -238,7 +238,7 @@ class Scene {
     const directory = { announce() {}, senders: () => [] }
     for (let i = 0; i < 8; i++) {
       this.network.add(`n${i}`, 'node', (surroundings) => {
-        return new OverlayNode(Object.assign(surroundings, { directory }))
+        return new OverlayNode(Object.assign(surroundings, { directory, members: () => [] }))
       })
     }
     const proxy = this.network.peer('n0').id

@@ -69,6 +69,8 @@ export interface Scenario {
 export interface SimNode extends Core {
   /** It is about to leave, and has `LEAVE_MS` to hand over what it has. */
   leave?(): void
+  /** Whether it has handed over everything. */
+  readonly isIdle?: boolean
   /** Its place in a sender's tree; undefined when it is not in it. */
   place?(sid: Id): TreePlace | undefined
   /** Its own figures. */
@@ -142,8 +144,9 @@ export interface ScenarioResult {
   readonly trace: string
 }
 
-/** A node that leaves in order is gone after so long. */
-export const LEAVE_MS = 2_000
+/** A node that leaves in order is gone after so long, or before, when it has handed over everything. */
+export const LEAVE_MS = 10_000
+const LOOK_WHETHER_LEFT_MS = 100
 /** Longer than soft state takes to be told again. */
 const END_AFTER_MS = 30_000
 /** What happens after the end is watched for so long. */
@@ -238,10 +241,25 @@ class Run implements FaultStage {
     const peer = this.network.peer(name)
     const { life } = peer
     if (life === undefined) return
+    const node = this.#nodes.get(peer)
     this.network.acts(peer)
-    this.#nodes.get(peer)?.leave?.()
-    this.network.clock.after(LEAVE_MS, () => {
-      if (life.isAlive) this.network.stop(peer)
+    node?.leave?.()
+    const until = this.network.clock.now + LEAVE_MS
+    const look = () => {
+      if (!life.isAlive) return
+      if (node?.isIdle !== true && this.network.clock.now < until)
+        this.network.clock.after(LOOK_WHETHER_LEFT_MS, look)
+      else this.#gone(peer)
+    }
+    look()
+  }
+
+  /** It has said goodbye by gossip. */
+  #gone(peer: SimPeer): void {
+    const { network } = this
+    network.stop(peer)
+    network.clock.after(GOSSIP_MS, () => {
+      if (peer.life === undefined) for (const other of this.#nodes.keys()) network.tables.forget(other.id, peer.id)
     })
   }
 

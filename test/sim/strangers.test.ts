@@ -70,7 +70,7 @@ class Scene {
   readonly network = new Network({ seed: 5 })
   readonly node = this.network.add('n0', 'node', (surroundings) => {
     const directory = { announce() {}, senders: () => [] }
-    return new OverlayNode(Object.assign(surroundings, { directory }))
+    return new OverlayNode(Object.assign(surroundings, { directory, members: () => [] }))
   })
   readonly sender = this.#client('sender')
   readonly receiver = this.#client('receiver')

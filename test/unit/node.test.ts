@@ -27,6 +27,7 @@ function served(senders: () => readonly SenderInfo[]) {
     closest: () => [],
     forget() {},
     directory: { announce() {}, senders },
+    members: () => [],
   })
   const client = peerOf(2, 'client')
   node.connected(client)

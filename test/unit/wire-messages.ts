@@ -131,6 +131,19 @@ export const messages: { readonly [K in ControlMessage['kind']]: fc.Arbitrary<Of
   ),
   unsubscribe: aRecord<Of<'unsubscribe'>>({ kind: kind('unsubscribe'), sid: anId, rid: anId }),
   detach: aRecord<Of<'detach'>>({ kind: kind('detach'), generation: aCount }),
+  others: aRecord<Of<'others'>>(
+    {
+      kind: kind('others'),
+      load: fc.constantFrom(0, 0.5, 1),
+      nodes: fc.array(
+        aRecord<NodeInfo>({ id: anId, addresses: fc.array(name, { maxLength: 3 }), load: fc.constant(0.25) }),
+        { maxLength: 3 },
+      ),
+      move: fc.boolean(),
+    },
+    ['move'],
+  ),
+  leave: aRecord<Of<'leave'>>({ kind: kind('leave') }),
   collect: aRecord<Of<'collect'>>(
     { kind: kind('collect'), sid: anId, rid: anId, to: anId, generation: aCount, cursor },
     ['cursor'],
