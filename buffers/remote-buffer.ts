@@ -1,4 +1,4 @@
-// The remote buffers SPB, SRB, RRB, RPB and RCB (PACK section 4): a two-level index, by sender and then by the
+// The remote buffers SPB, SRB, RRB, RPB and RCB (PACK section 4), and SIB: a two-level index, by sender and then by the
 // link that leads towards its receivers. They differ in their names and in where their links lead.
 import type { Policy } from '../policies/policy.ts'
 import type { Run } from './block.ts'
@@ -17,8 +17,8 @@ import { PrivateQueue } from './private-queue.ts'
 import type { QueueBounds, QueueSurroundings } from './queue.ts'
 import { isDone, type PolicyClass, Slot } from './slot.ts'
 
-/** To the sender's proxy, its root, the receiver's root, its proxy, and its client. */
-export type RemoteBufferName = 'SPB' | 'SRB' | 'RRB' | 'RPB' | 'RCB'
+/** To the sender's proxy, its root, the receiver's root, its proxy, its client, and its root's stand-in. */
+export type RemoteBufferName = 'SPB' | 'SRB' | 'RRB' | 'RPB' | 'RCB' | 'SIB'
 
 /** What a buffer has of one sender. */
 interface Entry {

@@ -10,12 +10,12 @@ export interface ClassSpec {
   readonly policy?: PolicySpec
 }
 
-/** Where data goes, as in the paper's header field. */
-export type Toward = 'SP' | 'SR' | 'RR' | 'RP' | 'RC'
+/** Where data goes, as in the paper's header field; SI is the stand-in of a receiver's root. */
+export type Toward = 'SP' | 'SR' | 'RR' | 'RP' | 'RC' | 'SI'
 
 /**
  * What a side has of what the other sends it: the next number it expects. `sender` is the name of a data part's
- * sender: a sender's ID, towards RP and RC followed by the receiver's.
+ * sender: a sender's ID, towards RP, RC and SI followed by the receiver's.
  */
 export interface ToldCursor extends Cursor {
   readonly toward: Toward
@@ -114,10 +114,30 @@ export type PathMessage =
   | { kind: 'denied'; sid: Id; hashes: readonly string[]; reason: string }
   /** A full node sends a joiner to one of its children. */
   | { kind: 'redirect'; sid: Id; to: Id }
-  /** RR to the proxy that a receiver left: what is still there goes to its new one, from the cursor on. */
-  | { kind: 'collect'; sid: Id; rid: Id; to: Id; generation: number; cursor?: Cursor }
+  /**
+   * RR to the proxy that a receiver left: what is still there goes to its new one, from the cursor on, and what another
+   * root is still sending there up to `first`, where this one begins.
+   */
+  | { kind: 'collect'; sid: Id; rid: Id; to: Id; generation: number; cursor?: Cursor; first?: Cursor }
   /** Back: all of it is there, so that what the root kept can follow. */
   | { kind: 'collected'; sid: Id; rid: Id; generation: number }
+  /** RP to RR: the receiver is away. What comes for it waits, as long as that attachment is its last. */
+  | { kind: 'suspend'; sid: Id; rid: Id; generation: number }
+  /** RR to the node that would be root after it: what waits for a receiver that is away comes to you as well. */
+  | {
+      kind: 'mirror'
+      sid: Id
+      rid: Id
+      proxy: Id
+      owner: Id
+      policy: PolicySpec
+      generation: number
+      /** What the receiver expected next when it attached, and where it began. */
+      cursor?: Cursor
+      first?: Cursor
+    }
+  /** No more of that. Back: this node is the root now, and has it all. */
+  | { kind: 'unmirror'; sid: Id; rid: Id }
   /** SR to the proxy that a sender left: it is to send what it still has. */
   | { kind: 'finish'; sid: Id; generation: number }
   /** Back: the root has all of it, so that what the new proxy has can follow. */
@@ -171,7 +191,8 @@ export type RoutedMessage =
       /** The receiver is detached: what comes for it waits at its root. */
       away?: boolean
     }
-  | { kind: 'unsubscribe'; sid: Id; rid: Id; proxy: Id }
+  /** `to`: that node is the receiver's root now. */
+  | { kind: 'unsubscribe'; sid: Id; rid: Id; proxy: Id; to?: Id }
   /** RP to SR. `owner` is the client that asks; `path` the nodes that passed it on, RP first. */
   | { kind: 'poll'; request: number; sid: Id; owner: Id; path: readonly Id[]; since?: Cursor }
 

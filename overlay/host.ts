@@ -19,10 +19,14 @@ export interface Host {
   route(key: Id, message: RoutedMessage): void
   /** The live node closest to the key, if there is one closer than this node. */
   nextHop(key: Id): Id | undefined
+  /** The live node that is closest to the key besides this one. */
+  standIn(key: Id): Id | undefined
   /** Whether this node has heard that there is such a sender. */
   isAnnounced(sid: Id): boolean
   /** Whether a peer is connected, or this node itself. */
   isThere(peer: Id): boolean
+  /** Whether a peer, or this node itself, is about to leave. */
+  isLeaving(peer: Id): boolean
   /** Compiles a policy, once. Throws POLICY_INVALID or POLICY_LIMIT. */
   compile(spec: PolicySpec): Policy
 }

@@ -9,11 +9,12 @@ import { RemoteBuffer, type RemoteBufferName } from '../buffers/remote-buffer.ts
 import { compilePolicy } from '../policies/compile.ts'
 import { SpillwayError } from '../policies/error.ts'
 import { noPolicy, type Policy, type PolicySpec } from '../policies/policy.ts'
-import { Clients, type ClientsHost, type ClientState } from './clients.ts'
+import { type ClientState, Clients, type ClientsHost } from './clients.ts'
 import type { ControlMessage, NodeInfo, RoutedMessage, SenderInfo } from './control.ts'
 import { Forest } from './forest.ts'
 import { type Host, LEASE_MS, REFRESH_MS } from './host.ts'
 import { compareDistance, type Id } from './id.ts'
+import { Mirrors } from './mirrors.ts'
 import { HEARTBEAT_MS, PeerLink, towardOf } from './peer-link.ts'
 import { PollProxy } from './poll-proxy.ts'
 import { ReceiverProxy } from './receiver-proxy.ts'
@@ -109,7 +110,8 @@ export class OverlayNode implements Core, Host {
     this.#forest = new Forest(this, buffer('RRB'))
     this.#senderProxy = new SenderProxy(this, buffer('SRB'))
     this.#receiverProxy = new ReceiverProxy(this, buffer('RCB'))
-    this.#receiverRoot = new ReceiverRoot(this, buffer('RPB'), this.#forest)
+    const mirrors = new Mirrors(this, buffer('SIB'))
+    this.#receiverRoot = new ReceiverRoot(this, buffer('RPB'), this.#forest, mirrors)
     const random = () => surroundings.random()
     this.#senderRoot = new SenderRoot(this, random, (sid) => this.#forest.find(sid)?.end)
     this.#forest.local = {
@@ -214,13 +216,23 @@ export class OverlayNode implements Core, Host {
   }
 
   nextHop(key: Id): Id | undefined {
+    const best = this.#closest(key, this.#isLeaving ? undefined : this.id)
+    return best === this.id ? undefined : best
+  }
+
+  standIn(key: Id): Id | undefined {
+    return this.#closest(key, undefined)
+  }
+
+  /** The closest to the key of this one and those that are known to be alive, and to stay. */
+  #closest(key: Id, own: Id | undefined): Id | undefined {
     const now = this.now()
-    let best = this.#isLeaving ? undefined : this.id
+    let best = own
     for (const candidate of this.#surroundings.closest(key, CANDIDATES)) {
       if ((this.#suspects.get(candidate) ?? 0) > now || this.#leavers.has(candidate)) continue
       if (best === undefined || compareDistance(key, candidate, best) < 0) best = candidate
     }
-    return best === this.id ? undefined : best
+    return best
   }
 
   handOver(receiver: string, rid: string | undefined, items: readonly Item[]): void {
@@ -233,6 +245,10 @@ export class OverlayNode implements Core, Host {
 
   isThere(peer: Id): boolean {
     return peer === this.id || this.#peers.get(peer)?.isConnected === true
+  }
+
+  isLeaving(peer: Id): boolean {
+    return peer === this.id ? this.#isLeaving : this.#leavers.has(peer)
   }
 
   compile(spec: PolicySpec): Policy {
@@ -314,6 +330,9 @@ export class OverlayNode implements Core, Host {
       case 'RC':
         this.#receiverProxy.takeOver(sender, rid, items)
         break
+      case 'SI':
+        this.#receiverRoot.mirrored(from, sender, rid, items)
+        break
     }
   }
 
@@ -394,6 +413,15 @@ export class OverlayNode implements Core, Host {
       case 'collect':
         this.#receiverProxy.collect(from, message)
         break
+      case 'suspend':
+        this.#receiverRoot.suspend(from, message.sid, message.rid, message.generation)
+        break
+      case 'mirror':
+        this.#receiverRoot.mirror(from, message)
+        break
+      case 'unmirror':
+        this.#receiverRoot.unmirror(from, message.sid, message.rid)
+        break
       case 'collected':
         this.#receiverRoot.collected(from, message.sid, message.rid, message.generation)
         break
@@ -466,7 +494,7 @@ export class OverlayNode implements Core, Host {
         this.#receiverRoot.subscribe(message)
         return true
       case 'unsubscribe':
-        this.#receiverRoot.unsubscribe(message.sid, message.rid, message.proxy)
+        this.#receiverRoot.unsubscribe(message.sid, message.rid, message.proxy, message.to)
         return false
       case 'poll':
         this.#senderRoot.poll(message)

@@ -31,6 +31,10 @@ interface Subscription {
   isStanding: boolean
   /** Whether the client is detached. */
   isAway: boolean
+  /** Whether its root was told so: what comes for it waits there. */
+  isSuspended: boolean
+  /** The root asks for what is here, as soon as the root before has sent what it has. */
+  collect: { readonly root: Id; readonly collect: Collect } | undefined
 }
 
 interface NextRoot {
@@ -87,6 +91,8 @@ export class ReceiverProxy {
         next: undefined,
         isStanding: false,
         isAway: false,
+        isSuspended: false,
+        collect: undefined,
       })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
@@ -147,7 +153,9 @@ export class ReceiverProxy {
     if (before === root || next?.id === root) return
     if (next !== undefined) this.#tellUnsubscribe(subscription, next.id)
     subscription.next = { id: root, since: this.#host.now(), until: undefined, early: [] }
-    if (before === undefined || !subscription.isStanding || !this.#host.isThere(before))
+    const { isStanding, isSuspended } = subscription
+    // What waits at a root goes from there to the next.
+    if (before === undefined || !isStanding || isSuspended || !this.#host.isThere(before))
       this.#succeed(subscription)
     else this.#succeeding.add(subscription)
   }
@@ -163,10 +171,12 @@ export class ReceiverProxy {
     const { sid, rid, root, next } = subscription
     this.#succeeding.delete(subscription)
     if (next === undefined) return
-    if (root !== undefined) this.#tellUnsubscribe(subscription, root)
+    if (root !== undefined) this.#tellUnsubscribe(subscription, root, next.id)
     subscription.root = next.id
     subscription.next = undefined
     for (const part of next.early) this.#rcb.put(sid + rid, part.rid, part.items)
+    const { collect } = subscription
+    if (collect !== undefined) this.collect(collect.root, collect.collect)
   }
 
   /** A client is detached: what comes for it waits here, and from now on at the roots of its receivers. */
@@ -175,6 +185,7 @@ export class ReceiverProxy {
       if (subscription.isAway || subscription.generation > generation) continue
       subscription.isAway = true
       this.#rcb.suspend(subscription.sid + subscription.rid, subscription.rid)
+      this.#suspend(subscription)
       this.#ask(subscription)
     }
   }
@@ -186,6 +197,12 @@ export class ReceiverProxy {
     const leaving: Leaving = { root, collect, since: this.#host.now() }
     if (subscription === undefined || subscription.generation >= generation) {
       this.#tellCollected(leaving)
+      return
+    }
+    if (subscription.next !== undefined) {
+      subscription.collect = { root, collect }
+      subscription.next.until ??= collect.first
+      this.#look(subscription)
       return
     }
     this.#unlist(subscription)
@@ -292,8 +309,17 @@ export class ReceiverProxy {
       if (root !== undefined) this.#tellUnsubscribe(subscription, root)
   }
 
-  #tellUnsubscribe({ sid, rid }: Subscription, root: Id): void {
-    const message = { kind: 'unsubscribe', sid, rid, proxy: this.#host.id } as const
+  /** What comes waits at the root; one that is about to be another's sends here what it has until that begins. */
+  #suspend(subscription: Subscription): void {
+    const { sid, rid, root, next, generation } = subscription
+    if (root === undefined || next !== undefined || this.#host.isLeaving(root)) return
+    subscription.isSuspended = true
+    this.#host.tell(root, { kind: 'suspend', sid, rid, generation })
+  }
+
+  #tellUnsubscribe({ sid, rid }: Subscription, root: Id, to?: Id): void {
+    const proxy = this.#host.id
+    const message = { kind: 'unsubscribe', sid, rid, proxy, ...(to === undefined ? {} : { to }) } as const
     this.#host.tell(root, { kind: 'route', key: rid, hops: 0, origin: this.#host.id, message })
   }
 

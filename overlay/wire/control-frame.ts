@@ -56,7 +56,7 @@ const policy = json<PolicySpec>(controlLimits.policy, controlLimits.policyDepth)
 const cursor = record<Cursor>({ epoch: count(), seq: count() })
 const sender = value<string>('one ID or two', isName)
 const toldCursor = record<ToldCursor>({
-  toward: oneOf('SP', 'SR', 'RR', 'RP', 'RC'),
+  toward: oneOf('SP', 'SR', 'RR', 'RP', 'RC', 'SI'),
   sender,
   rid: optional(id),
   epoch: count(),
@@ -112,7 +112,7 @@ const routedMessage = kinds<RoutedMessage>({
     pending: optional(flag),
     away: optional(flag),
   },
-  unsubscribe: { sid: id, rid: id, proxy: id },
+  unsubscribe: { sid: id, rid: id, proxy: id, to: optional(id) },
   poll: { request: count(), sid: id, owner: id, path, since: optional(cursor) },
 })
 
@@ -144,8 +144,27 @@ const controlMessage = kinds<ControlMessage>({
   unwant: { toward: wantToward, sid: id, hashes },
   denied: { sid: id, hashes, reason },
   redirect: { sid: id, to: id },
-  collect: { sid: id, rid: id, to: id, generation: count(), cursor: optional(cursor) },
+  collect: {
+    sid: id,
+    rid: id,
+    to: id,
+    generation: count(),
+    cursor: optional(cursor),
+    first: optional(cursor),
+  },
   collected: { sid: id, rid: id, generation: count() },
+  suspend: { sid: id, rid: id, generation: count() },
+  mirror: {
+    sid: id,
+    rid: id,
+    proxy: id,
+    owner: id,
+    policy,
+    generation: count(),
+    cursor: optional(cursor),
+    first: optional(cursor),
+  },
+  unmirror: { sid: id, rid: id },
   finish: { sid: id, generation: count() },
   finished: { sid: id, generation: count() },
   leave: {},

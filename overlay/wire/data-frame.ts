@@ -15,7 +15,7 @@ import { readRun, writeRun } from './run-codec.ts'
 /** Items of one sender, in order, for everyone or for one class or receiver. */
 export interface DataPart {
   readonly toward: Toward
-  /** A sender's ID; towards RC the receiver's ID behind it. */
+  /** A sender's ID; towards RP, RC and SI the receiver's ID behind it. */
   readonly sender: string
   /** The policy's hash or the receiver's ID; undefined for everyone. */
   readonly rid: string | undefined
@@ -42,8 +42,10 @@ export interface OutgoingPart {
 }
 
 /** Where the items of a buffer go, by the code, which counts from 1: the next role on the path. */
-const TOWARDS: readonly Toward[] = ['SP', 'SR', 'RR', 'RP', 'RC']
-const BUFFERS: readonly string[] = ['SPB', 'SRB', 'RRB', 'RPB', 'RCB']
+const TOWARDS: readonly Toward[] = ['SP', 'SR', 'RR', 'RP', 'RC', 'SI']
+/** Towards these, a part is one receiver's. */
+const OF_RECEIVERS: readonly Toward[] = ['RP', 'RC', 'SI']
+const BUFFERS: readonly string[] = ['SPB', 'SRB', 'RRB', 'RPB', 'RCB', 'SIB']
 
 /** What an item begins with. */
 const EVENTS = 1
@@ -239,7 +241,7 @@ function readMarker(reader: FrameReader, end: boolean): Marker {
 }
 
 function checkSender(toward: Toward, sender: string | undefined): asserts sender is string {
-  if (sender?.length !== (toward === 'RP' || toward === 'RC' ? PAIR_LENGTH : ID_LENGTH)) {
+  if (sender?.length !== (OF_RECEIVERS.includes(toward) ? PAIR_LENGTH : ID_LENGTH)) {
     throw invalidFrame(`has a part towards ${toward} whose sender is not named as it should be`)
   }
 }

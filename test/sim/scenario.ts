@@ -259,7 +259,8 @@ class Run implements FaultStage {
     const { network } = this
     network.stop(peer)
     network.clock.after(GOSSIP_MS, () => {
-      if (peer.life === undefined) for (const other of this.#nodes.keys()) network.tables.forget(other.id, peer.id)
+      if (peer.life === undefined)
+        for (const other of this.#nodes.keys()) network.tables.forget(other.id, peer.id)
     })
   }
 

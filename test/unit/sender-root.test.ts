@@ -43,6 +43,14 @@ class FakeHost implements Host {
     return true
   }
 
+  isLeaving(): boolean {
+    return false
+  }
+
+  standIn() {
+    return undefined
+  }
+
   nextHop() {
     return undefined
   }

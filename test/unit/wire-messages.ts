@@ -4,6 +4,7 @@ import type { Cursor } from '../../buffers/item.ts'
 import type {
   ClassSpec,
   ControlMessage,
+  NodeInfo,
   PollAnswer,
   RoutedMessage,
   SenderInfo,
@@ -31,7 +32,7 @@ const policy = fc.constantFrom<PolicySpec>(
 )
 const toldCursor = aRecord<ToldCursor>(
   {
-    toward: fc.constantFrom<Toward>('SP', 'SR', 'RR', 'RP', 'RC'),
+    toward: fc.constantFrom<Toward>('SP', 'SR', 'RR', 'RP', 'RC', 'SI'),
     sender: fc.oneof(
       anId,
       fc.tuple(anId, anId).map(([sid, rid]) => sid + rid),
@@ -96,12 +97,10 @@ export const routed: { readonly [K in RoutedMessage['kind']]: fc.Arbitrary<Route
     },
     ['cursor', 'pending', 'away'],
   ),
-  unsubscribe: aRecord<RoutedOf<'unsubscribe'>>({
-    kind: kind('unsubscribe'),
-    sid: anId,
-    rid: anId,
-    proxy: anId,
-  }),
+  unsubscribe: aRecord<RoutedOf<'unsubscribe'>>(
+    { kind: kind('unsubscribe'), sid: anId, rid: anId, proxy: anId, to: anId },
+    ['to'],
+  ),
   poll: aRecord<RoutedOf<'poll'>>(
     { kind: kind('poll'), request: aCount, sid: anId, owner: anId, path: ids, since: cursor },
     ['since'],
@@ -143,10 +142,26 @@ export const messages: { readonly [K in ControlMessage['kind']]: fc.Arbitrary<Of
     },
     ['move'],
   ),
+  suspend: aRecord<Of<'suspend'>>({ kind: kind('suspend'), sid: anId, rid: anId, generation: aCount }),
+  mirror: aRecord<Of<'mirror'>>(
+    {
+      kind: kind('mirror'),
+      sid: anId,
+      rid: anId,
+      proxy: anId,
+      owner: anId,
+      policy,
+      generation: aCount,
+      cursor,
+      first: cursor,
+    },
+    ['cursor', 'first'],
+  ),
+  unmirror: aRecord<Of<'unmirror'>>({ kind: kind('unmirror'), sid: anId, rid: anId }),
   leave: aRecord<Of<'leave'>>({ kind: kind('leave') }),
   collect: aRecord<Of<'collect'>>(
-    { kind: kind('collect'), sid: anId, rid: anId, to: anId, generation: aCount, cursor },
-    ['cursor'],
+    { kind: kind('collect'), sid: anId, rid: anId, to: anId, generation: aCount, cursor, first: cursor },
+    ['cursor', 'first'],
   ),
   collected: aRecord<Of<'collected'>>({ kind: kind('collected'), sid: anId, rid: anId, generation: aCount }),
   finish: aRecord<Of<'finish'>>({ kind: kind('finish'), sid: anId, generation: aCount }),
