@@ -533,6 +533,8 @@ export class OverlayNode implements Core, Host {
       }
       this.#settle()
       this.#pollProxy.expire()
+      this.#senderProxy.seek()
+      this.#receiverProxy.seek()
       if (++this.#beats % (REFRESH_MS / HEARTBEAT_MS) === 0) this.#refresh()
     })
   }

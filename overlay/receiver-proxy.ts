@@ -65,6 +65,8 @@ export class ReceiverProxy {
   readonly #leaving = new Set<Leaving>()
   /** Those whose next root waits for the one before. */
   readonly #succeeding = new Set<Subscription>()
+  /** Those that have lost their root: who was asked may not have noticed yet that it is dead. */
+  readonly #seeking = new Set<Subscription>()
 
   constructor(host: Host, rcb: RemoteBuffer) {
     this.#host = host
@@ -150,6 +152,7 @@ export class ReceiverProxy {
 
   #rooted(subscription: Subscription, root: Id): void {
     const { root: before, next } = subscription
+    this.#seeking.delete(subscription)
     if (before === root || next?.id === root) return
     if (next !== undefined) this.#tellUnsubscribe(subscription, next.id)
     subscription.next = { id: root, since: this.#host.now(), until: undefined, early: [] }
@@ -250,7 +253,15 @@ export class ReceiverProxy {
       } else if (subscription.root === peer) this.#succeed(subscription)
     }
     for (const subscription of this.#subscriptions.values())
-      if (subscription.root === peer || subscription.root === undefined) this.#ask(subscription)
+      if (subscription.root === peer || subscription.root === undefined) {
+        this.#seeking.add(subscription)
+        this.#ask(subscription)
+      }
+  }
+
+  /** Once a heartbeat: asks again for roots that were not found. */
+  seek(): void {
+    for (const subscription of this.#seeking) this.#ask(subscription)
   }
 
   /** A client is gone for good. */
@@ -343,6 +354,7 @@ export class ReceiverProxy {
   #unlist(subscription: Subscription): void {
     const { sid, rid, client } = subscription
     this.#succeeding.delete(subscription)
+    this.#seeking.delete(subscription)
     this.#subscriptions.delete(sid + rid)
     for (const [index, key] of [
       [this.#byReceiver, rid],

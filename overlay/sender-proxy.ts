@@ -47,6 +47,8 @@ export class SenderProxy {
   readonly #senders = new Map<Id, Sender>()
   /** Senders whose next root waits for the one before. */
   readonly #succeeding = new Set<Sender>()
+  /** Senders that have lost their root: who was asked may not have noticed yet that it is dead. */
+  readonly #seeking = new Set<Id>()
   /** Senders that are elsewhere, and whose root waits for what is here. */
   readonly #finishing = new Map<Id, { readonly root: Id; readonly generation: number }>()
 
@@ -210,6 +212,7 @@ export class SenderProxy {
   /** A node says that it is the sender's root: from now on events go there. */
   rooted(root: Id, sid: Id): void {
     const sender = this.#senders.get(sid)
+    this.#seeking.delete(sid)
     if (sender === undefined || sender.root === root || sender.next?.id === root) return
     sender.next = { id: root, since: this.#host.now(), wants: new Map() }
     if (sender.root === undefined || sender.classes.size === 0 || !this.#host.isThere(sender.root))
@@ -264,7 +267,16 @@ export class SenderProxy {
         this.#succeeding.delete(sender)
       } else if (sender.root === peer) this.#succeed(sender)
     }
-    for (const [sid, { root }] of this.#senders) if (root === peer || root === undefined) this.#register(sid)
+    for (const [sid, { root }] of this.#senders) {
+      if (root !== peer && root !== undefined) continue
+      this.#seeking.add(sid)
+      this.#register(sid)
+    }
+  }
+
+  /** Once a heartbeat: asks again for roots that were not found. */
+  seek(): void {
+    for (const sid of this.#seeking) this.#register(sid)
   }
 
   /** A client, or a root, has been gone for longer than anybody waits. */
@@ -355,6 +367,7 @@ export class SenderProxy {
     if (sender !== undefined) this.#succeeding.delete(sender)
     for (const hash of this.#senders.get(sid)?.classes.keys() ?? []) this.#srb.unsubscribe(sid, hash)
     this.#senders.delete(sid)
+    this.#seeking.delete(sid)
   }
 
   #countOf(client: Id): number {

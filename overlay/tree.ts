@@ -343,7 +343,7 @@ export class Tree {
   /** Asks again, looks whether the root has moved, and forgets children not heard of since `before`. */
   refresh(before: number): void {
     for (const [child, heardAt] of this.#children) if (heardAt < before) this.removeChild(child)
-    this.#formerProxy = undefined
+    if (this.#host.now() - this.#since > HANDOVER_MS) this.#formerProxy = undefined
     if (this.#former !== undefined && this.#host.now() - this.#former.since > HANDOVER_MS)
       this.#host.passOn(this, this.#release())
     const next = this.#host.nextHop(this.sid)

@@ -9,12 +9,12 @@ const NODES = 24
 const CLIENTS = 16
 const DURATION_MS = 40_000
 
-/** Of 24 nodes, 18 leave one after the other, half of which come back. */
+/** Nine of the nodes leave, one after the other. */
 function leaving(seed: number): Scenario {
   const random = seeded(seed)
   const pick = () => `n${Math.floor(random() * NODES)}`
-  const faults: Fault[] = Array.from({ length: 18 }, (_, i) => ({
-    at: 5_000 + 1_800 * i,
+  const faults: Fault[] = Array.from({ length: 9 }, (_, i) => ({
+    at: 5_000 + 3_000 * i,
     kind: 'leave',
     peer: `n${i}`,
   }))
