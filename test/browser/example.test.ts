@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, JSHandle, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Client, connect, createNode, type Node, type NodeOptions } from '../../index.ts'
 import { relayTo } from '../net/relay.ts'
@@ -74,17 +74,17 @@ describe.skipIf(executablePath === undefined)(`in a browser${unless}`, () => {
     const psk = crypto.getRandomValues(new Uint8Array(32))
     const node = await serving({ psk })
     const page = await open(browser, url)
-    const published = page.evaluate(publishAndPull, { addresses: node.addresses, psk: [...psk] })
-    const receiver = await attached(node, psk)
-    const { id, sender, pulled, again } = await published
+    const given = { library: await library(page), addresses: node.addresses, psk: [...psk] }
+    const { id, sender, pulled, again } = await page.evaluate(publishAndPull, given)
     expect(pulled).toEqual([3])
     expect(again).toBe(id)
-    expect(await receiver.senders()).toMatchObject([{ sid: sender, name: 'page', tags: ['n'] }])
+    const senders = await (await attached(node, psk)).senders()
+    expect(senders).toMatchObject([{ sid: sender, name: 'page', tags: ['n'] }])
   })
 
   test('a page is told what it cannot do', async () => {
     const page = await open(browser, url)
-    expect(await page.evaluate(mistakes)).toEqual([
+    expect(await page.evaluate(mistakes, await library(page))).toEqual([
       expect.stringMatching(/^UNREACHABLE .* reaches WebSockets only, addresses with \/ws or \/wss$/),
       expect.stringMatching(/^UNREACHABLE /),
       expect.stringMatching(/^KEY_INVALID a key of 31 bytes, expected 32 bytes/),
@@ -101,15 +101,22 @@ describe.skipIf(executablePath === undefined)(`in a browser${unless}`, () => {
   })
 })
 
-/** What runs in the page; it is sent there as text. */
-interface Library {
-  connect: typeof import('../../browser.ts').connect
-  fixedInterval: typeof import('../../browser.ts').fixedInterval
+type Library = typeof import('../../browser.ts')
+
+/** What the page imports. */
+function library(page: Page): Promise<JSHandle<Library>> {
+  return page.evaluateHandle("import('/spillway.js')")
 }
 
-async function publishAndPull({ addresses, psk }: { addresses: readonly string[]; psk: number[] }) {
-  const file = '/spillway.js'
-  const { connect, fixedInterval } = (await import(file)) as Library
+interface Given {
+  readonly library: Library
+  readonly addresses: readonly string[]
+  readonly psk: readonly number[]
+}
+
+/** This runs in the page, where it is sent as text. */
+async function publishAndPull({ library, addresses, psk }: Given) {
+  const { connect, fixedInterval } = library
   const options = { psk: Uint8Array.from(psk), key: new Uint8Array(32).fill(7) }
   const client = await connect(addresses, options)
   const { id } = client
@@ -128,9 +135,8 @@ async function publishAndPull({ addresses, psk }: { addresses: readonly string[]
   return { id, sender: sender.id, pulled, again }
 }
 
-async function mistakes() {
-  const file = '/spillway.js'
-  const { connect } = (await import(file)) as Library
+/** This, too. */
+async function mistakes({ connect }: Library) {
   const attempts = [
     () => connect('/ip4/127.0.0.1/tcp/4600'),
     () => connect('/ip4/127.0.0.1/tcp/9/ws'),
