@@ -7,12 +7,12 @@ import type { Browser, JSHandle, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Client, connect, createNode, type Node, type NodeOptions } from '../../index.ts'
 import { relayTo } from '../net/relay.ts'
-import { executablePath, launch, unless } from './chromium.ts'
+import { executablePath, launch } from './chromium.ts'
 
 const SERVER = fileURLToPath(new URL('../../examples/browser/server.ts', import.meta.url))
 const LISTEN = ['/ip4/127.0.0.1/tcp/0/ws']
 
-describe.skipIf(executablePath === undefined)(`in a browser${unless}`, () => {
+describe.skipIf(executablePath === undefined)('in a browser', () => {
   let browser: Browser
   let server: ChildProcess
   let url: string
