@@ -15,11 +15,11 @@ export {
   type AttachOptions,
   Client,
   type ConnectOptions,
-  connect,
   type SenderOptions,
   type SubscribeOptions,
 } from './endpoints/client.ts'
 export type { Delivered, DeliveredDigest, DeliveredEvent, DeliveredGap } from './endpoints/delivery.ts'
+export { connect } from './endpoints/machine.ts'
 export { createNode, type Node, type NodeOptions } from './endpoints/node.ts'
 export type { ActiveControlLevel, ActiveControlOptions } from './endpoints/pull/active-control.ts'
 export type { BestOptions } from './endpoints/pull/best.ts'

@@ -50,7 +50,7 @@ export async function attach(
 ): Promise<Attached> {
   checkOption(command, 'at', () => checkAddresses('dial', at))
   const shared = psk === undefined ? {} : { psk: await readPsk(psk) }
-  const { connect } = await import('../endpoints/client.ts')
+  const { connect } = await import('../endpoints/machine.ts')
   const attempt = new AbortController()
   const giveUp = () => attempt.abort(signal.reason)
   signal.addEventListener('abort', giveUp)

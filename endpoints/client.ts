@@ -18,12 +18,12 @@ import { checkList, checkOptions, checkQueue, checkType } from './options.ts'
 import type { PullOptions } from './pull/pull.ts'
 import { SenderPull } from './pull/sender-pull.ts'
 import { Sender } from './sender.ts'
-import { start } from './start.ts'
+import { type LoadEdge, start } from './start.ts'
 import { Subscription } from './subscription.ts'
 
-export interface ConnectOptions {
+export interface ConnectOptions<K = string> {
   /** A file with the client's key, made if it is not there; without it a new key, and so new IDs, each time. */
-  readonly key?: string
+  readonly key?: K
   /** 32 bytes that all nodes and clients of a private overlay have in common. */
   readonly psk?: Uint8Array
   /** Ends the start, and closes the client when it aborts later. */
@@ -77,21 +77,6 @@ interface List extends Told<readonly SenderInfo[]> {
   readonly senders: SenderInfo[]
 }
 
-/**
- * Connects to a node of the overlay, the first of these addresses that answers. When the node is gone later, the
- * client tries them all again until one answers. Throws ADDRESS_INVALID, KEY_INVALID, OPTION_INVALID or UNREACHABLE.
- */
-export async function connect(
-  address: string | readonly string[],
-  options: ConnectOptions = {},
-): Promise<Client> {
-  const addresses = Array.isArray(address) ? [...address] : [address as string]
-  if (addresses.length === 0) throw new SpillwayError('ADDRESS_INVALID', 'expected an address, got none')
-  checkOptions('connect', options, CONNECT_OPTIONS)
-  checkType('connect: attachment', options.attachment, 'function', 'a function')
-  return await Client.connect(addresses, options)
-}
-
 /** Senders and subscriptions over one connection. Made by `connect`. */
 export class Client {
   readonly #opened = new Map<Id, Told>()
@@ -112,7 +97,8 @@ export class Client {
   private constructor(addresses: readonly string[]) {
     this.#attachment = new Attachment(addresses, {
       random: Math.random,
-      after: (delayMs, call) => void setTimeout(call, delayMs).unref(),
+      // In a page a timer is a number, and keeps nothing running.
+      after: (delayMs, call) => void setTimeout(call, delayMs).unref?.(),
       attach: (address) =>
         this.#attachTo(address).then(
           () => true,
@@ -122,14 +108,22 @@ export class Client {
   }
 
   /** Use `connect`. */
-  static async connect(addresses: readonly string[], options: ConnectOptions): Promise<Client> {
+  static async connect<K>(
+    address: string | readonly string[],
+    options: ConnectOptions<K>,
+    edge: (key: K | undefined) => LoadEdge,
+  ): Promise<Client> {
+    const addresses = Array.isArray(address) ? [...address] : [address as string]
+    if (addresses.length === 0) throw new SpillwayError('ADDRESS_INVALID', 'expected an address, got none')
+    checkOptions('connect', options, CONNECT_OPTIONS)
+    checkType('connect: attachment', options.attachment, 'function', 'a function')
     const { key, psk, signal, attachment } = options
     const client = new Client(addresses)
     client.on('attached', () => attachment?.(true))
     client.on('detached', () => attachment?.(false))
     const makeCore = (surroundings: ConstructorParameters<typeof ClientCore>[0]) =>
       client.#makeCore(surroundings)
-    client.#transport = await start({ kind: 'client', makeCore, join: addresses, key, psk, signal })
+    client.#transport = await start({ kind: 'client', makeCore, join: addresses, psk, signal }, edge(key))
     client.#whenAborted(signal, () => void client.close())
     return client
   }

@@ -2,6 +2,7 @@
 import type { QueueBounds } from '../buffers/queue.ts'
 import type { Transport } from '../overlay/libp2p/transport.ts'
 import { OverlayNode } from '../overlay/node.ts'
+import { machine } from './machine.ts'
 import { checkList, checkOptions, checkPeers, checkQueue, checkWhole, MIN_BUDGET_BYTES } from './options.ts'
 import { start } from './start.ts'
 
@@ -64,7 +65,10 @@ export async function createNode(options: NodeOptions = {}): Promise<Node> {
   }
   const makeCore = (surroundings: ConstructorParameters<typeof OverlayNode>[0]) =>
     new OverlayNode(surroundings, core)
-  const transport = await start({ kind: 'node', makeCore, listen, join, key, psk, allowPeers, signal })
+  const transport = await start(
+    { kind: 'node', makeCore, listen, join, psk, allowPeers, signal },
+    machine(key),
+  )
   return new RunningNode(transport, signal)
 }
 

@@ -1,45 +1,46 @@
 // Starting on libp2p: what was given is checked first, and whatever goes wrong has a code and says what to do.
+import type { Key } from '../overlay/libp2p/key.ts'
 import type { Transport, TransportOptions } from '../overlay/libp2p/transport.ts'
 import type { Core } from '../overlay/surroundings.ts'
 import { SpillwayError } from '../policies/error.ts'
 import { checkAddresses } from './address.ts'
-import { checkType, inWords as shown } from './options.ts'
+import { inWords as shown } from './options.ts'
 
-/** As `TransportOptions`, but for the key, which is a file here. */
+/** As `TransportOptions`, but for the key, which comes with the edge. */
 export interface StartOptions<C extends Core> {
   readonly kind: 'node' | 'client'
   makeCore: TransportOptions<C>['makeCore']
   readonly listen?: readonly string[] | undefined
   readonly join?: readonly string[] | undefined
-  readonly key?: string | undefined
   readonly psk?: Uint8Array | undefined
   readonly allowPeers?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-const PSK_BYTES = 32
+/** Where it runs: what differs between a machine and a page of a browser. */
+export interface Edge {
+  readonly key: Key
+  createTransport<C extends Core>(options: TransportOptions<C>): Promise<Transport<C>>
+}
+
+/** libp2p takes half a second to load; those who only pack do not wait for it. Rejects with KEY_INVALID. */
+export type LoadEdge = () => Promise<Edge>
+
+const KEY_BYTES = 32
 
 /**
  * Resolves when a node listens, or when a client is connected. Throws ADDRESS_INVALID, KEY_INVALID, LISTEN_FAILED,
  * UNREACHABLE, or the signal's reason.
  */
-export async function start<C extends Core>(options: StartOptions<C>): Promise<Transport<C>> {
-  const { kind, listen = [], join = [], key, psk, signal, ...rest } = options
+export async function start<C extends Core>(options: StartOptions<C>, load: LoadEdge): Promise<Transport<C>> {
+  const { kind, listen = [], join = [], psk, signal, ...rest } = options
   signal?.throwIfAborted()
   checkAddresses('listen', listen)
   checkAddresses('dial', join)
   checkPsk(psk)
-  checkType('key', key, 'string', 'the name of a file')
-  // libp2p takes half a second to load; those who only pack do not wait for it.
-  const [{ loadKey }, { createTransport }] = await Promise.all([
-    import('../overlay/libp2p/key.ts'),
-    import('../overlay/libp2p/transport.ts'),
-  ])
-  const own = await loadKey(key).catch((cause) => {
-    throw new SpillwayError('KEY_INVALID', `${key}: ${wrongWithKey(cause)}`, { cause })
-  })
+  const { key, createTransport } = await load()
   try {
-    return await createTransport(defined({ ...rest, kind, listen, join, key: own, psk, signal }))
+    return await createTransport(defined({ ...rest, kind, listen, join, key, psk, signal }))
   } catch (cause) {
     signal?.throwIfAborted()
     if (kind === 'node')
@@ -51,18 +52,17 @@ export async function start<C extends Core>(options: StartOptions<C>): Promise<T
 }
 
 function checkPsk(psk: Uint8Array | undefined): void {
-  if (psk === undefined || (psk instanceof Uint8Array && psk.length === PSK_BYTES)) return
-  throw new SpillwayError(
-    'KEY_INVALID',
-    `a pre-shared key of ${psk instanceof Uint8Array ? `${psk.length} bytes` : `another kind: ${shown(psk)}`}, expected ${PSK_BYTES} bytes; make one with crypto.randomBytes(${PSK_BYTES})`,
-  )
+  if (psk !== undefined) checkKeyBytes('a pre-shared key', psk)
 }
 
-function wrongWithKey({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'ENOENT') return 'expected a file in a folder that is there, and there is no such folder'
-  if (code === 'EISDIR') return 'expected a file with a key, got a folder'
-  if (code !== undefined) return `expected a file with a key, but it cannot be read or made: ${message}`
-  return 'expected a file with a key that Spillway made, got something else; a file that is not there is made'
+/** Throws KEY_INVALID for what is not 32 bytes. */
+export function checkKeyBytes(what: string, key: unknown): void {
+  if (key instanceof Uint8Array && key.length === KEY_BYTES) return
+  const got = key instanceof Uint8Array ? `of ${key.length} bytes` : `of another kind: ${shown(key)}`
+  throw new SpillwayError(
+    'KEY_INVALID',
+    `${what} ${got}, expected ${KEY_BYTES} bytes; make one with crypto.getRandomValues(new Uint8Array(${KEY_BYTES}))`,
+  )
 }
 
 /** What may be undefined left out. */
@@ -86,6 +86,10 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/EADDRINUSE/, 'the address is in use; expected a free port, or 0 for any'],
   [/EADDRNOTAVAIL/, 'expected an address of this machine, or /ip4/0.0.0.0 for all of them'],
   [/EACCES/, 'this user may not listen there; expected a port from 1024'],
+  [
+    /no valid addresses/i,
+    'it cannot be dialled from here; a page of a browser reaches WebSockets only, addresses with /ws or /wss',
+  ],
   [/ECONNREFUSED/, 'nobody listens there'],
   [/ENOTFOUND|EAI_AGAIN/, 'there is no host of that name'],
   [/EHOSTUNREACH|ENETUNREACH/, 'there is no way to that host'],

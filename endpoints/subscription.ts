@@ -2,6 +2,7 @@
 import type { Cursor } from '../buffers/item.ts'
 import type { PrivateQueue } from '../buffers/private-queue.ts'
 import type { EpochReceipt } from '../buffers/receipt.ts'
+import { afterTurn } from '../overlay/libp2p/waiting.ts'
 import { SpillwayError } from '../policies/error.ts'
 import type { Attributes } from '../policies/event.ts'
 import type { Policy } from '../policies/policy.ts'
@@ -159,7 +160,7 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   #schedule(): void {
     if (this.#isScheduled || this.#delivery === undefined) return
     this.#isScheduled = true
-    setImmediate(() => {
+    afterTurn(() => {
       this.#isScheduled = false
       if (this.#handlers !== undefined && !this.#isClosed) this.#run(this.#handlers)
     })

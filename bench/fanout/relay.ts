@@ -1,10 +1,7 @@
 // The bare relay of DESIGN section 11: our libp2p streams with TLS, frames of many payloads, and nothing else. No
 // numbers, no queues, no acknowledgements, no policies. What Spillway does beyond carrying bytes is the difference.
-import {
-  createTransport,
-  type Transport,
-  type TransportSurroundings,
-} from '../../overlay/libp2p/transport.ts'
+import { createTransport } from '../../overlay/libp2p/machine.ts'
+import type { Transport, TransportSurroundings } from '../../overlay/libp2p/transport.ts'
 import type { Core, Peer, Stream } from '../../overlay/surroundings.ts'
 import { opaque, PAYLOAD_BYTES, type Publisher, type System } from './system.ts'
 

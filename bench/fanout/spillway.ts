@@ -1,5 +1,5 @@
 // Spillway as everyone has it: links encrypted with TLS, events numbered, queued, acknowledged and accounted for.
-import { connect } from '../../endpoints/client.ts'
+import { connect } from '../../endpoints/machine.ts'
 import { createNode } from '../../endpoints/node.ts'
 import { opaque, type Payload, type Publisher, type Reading, reading, type System } from './system.ts'
 

@@ -125,7 +125,10 @@ export interface PulledRound<T> {
   readonly items: ReadonlyMap<number, readonly T[]>
 }
 
-/** Polls several sources together; every round that brought something is one item. After MDPT's, look at its `ready`. */
+/**
+ * Polls several sources together; every round that brought something is one item, and so is one that brought nothing
+ * but made sources ready: after MDPT's, look at its `ready`.
+ */
 export async function* pullTogether<T>(
   sources: readonly Source<T, unknown>[],
   { schedule, timeoutMs = TIMEOUT_MS, missed, signal, clock = machineClock }: PullTogetherOptions,
@@ -147,6 +150,7 @@ export async function* pullTogether<T>(
       polled.map(({ outcome }) => outcome),
     )
     round = { ...next, at: Math.max(next.at, ...polled.map(({ notBefore }) => notBefore)) }
-    if (polled.some((one) => one.items.length > 0)) yield { at, items }
+    const isReady = (schedule.ready ?? []).length > 0
+    if (isReady || polled.some((one) => one.items.length > 0)) yield { at, items }
   }
 }

@@ -45,6 +45,8 @@ export interface MultiSchedule {
   first(now: number): Round
   /** Told what each source of the last round answered, in the order of its `sources`. */
   next(now: number, outcomes: readonly Outcome[]): Round
+  /** The sources whose data is to be republished after the last round, if the schedule knows of such a thing. */
+  readonly ready?: readonly number[]
 }
 
 /** Chance: numbers in [0, 1). */

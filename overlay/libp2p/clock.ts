@@ -1,5 +1,6 @@
 // The core's time, chance and timers, as the machine has them.
 import type { Timer } from '../surroundings.ts'
+import { afterTurn } from './waiting.ts'
 
 export class Clock {
   readonly #timers = new Set<Timer>()
@@ -29,11 +30,6 @@ export class Clock {
     for (const timer of this.#timers) timer.cancel()
     this.#timers.clear()
   }
-}
-
-function afterTurn(call: () => void): () => void {
-  const immediate = setImmediate(call)
-  return () => clearImmediate(immediate)
 }
 
 function afterDelay(delayMs: number, call: () => void): () => void {

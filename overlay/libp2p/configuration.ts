@@ -1,21 +1,17 @@
-// How libp2p is set up: TCP and WebSockets, TLS before noise (four times as fast on small frames; browsers need
-// noise), yamux, and for nodes identify, kad-dht and gossipsub. Each unusual setting has its reason beside it.
+// How libp2p is set up on a machine: TCP and WebSockets, TLS before noise (four times as fast on small frames; browsers
+// need noise), and for nodes identify, kad-dht and gossipsub. Each unusual setting has its reason beside it.
 import { noise } from '@chainsafe/libp2p-noise'
 import { type GossipSub, type GossipSubComponents, gossipsub, StrictSign } from '@libp2p/gossipsub'
 import { type Identify, identify } from '@libp2p/identify'
-import type { ConnectionGater } from '@libp2p/interface'
 import { type KadDHT, type KadDHTComponents, kadDHT, passthroughMapper } from '@libp2p/kad-dht'
 import { type Ping, ping } from '@libp2p/ping'
-import { preSharedKey } from '@libp2p/pnet'
 import { tcp } from '@libp2p/tcp'
 import { webSockets } from '@libp2p/websockets'
-import { yamux } from '@libp2p/yamux'
 import { BlackHoleDatastore } from 'datastore-core/black-hole'
 import type { Libp2pOptions } from 'libp2p'
 import type { Admission } from './admission.ts'
+import { type Configuration, clientConfiguration } from './client-configuration.ts'
 import { TOPICS } from './gossip.ts'
-import type { Key } from './key.ts'
-import type { TransportLimits } from './limits.ts'
 import { socketTls } from './tls.ts'
 
 export interface NodeServices extends Record<string, unknown> {
@@ -25,37 +21,12 @@ export interface NodeServices extends Record<string, unknown> {
   readonly pubsub: GossipSub
 }
 
-export interface Configuration {
-  readonly key: Key
-  readonly limits: TransportLimits
-  readonly gater: ConnectionGater
-  /** 32 bytes; who has not the same ones cannot connect. */
-  readonly psk?: Uint8Array | undefined
-}
-
-export function clientConfiguration(configuration: Configuration): Libp2pOptions {
-  const { key, limits, gater, psk } = configuration
-  return {
-    privateKey: key,
-    start: false,
+/** TCP and WebSockets, TLS and noise: everything but what only nodes do. */
+export function machineConfiguration(configuration: Configuration): Libp2pOptions {
+  return clientConfiguration(configuration, {
     transports: [tcp(), webSockets()],
     connectionEncrypters: [socketTls(), noise()],
-    streamMuxers: [yamux(YAMUX)],
-    connectionGater: gater,
-    // It aborts loaded links; the core has a heartbeat of its own.
-    connectionMonitor: { enabled: false },
-    connectionManager: {
-      maxConnections: limits.connections,
-      maxIncomingPendingConnections: limits.pendingConnections,
-      inboundConnectionThreshold: limits.connectionsPerSecondPerHost,
-      inboundUpgradeTimeout: limits.inboundUpgradeMs,
-      inboundStreamProtocolNegotiationTimeout: limits.greetingMs,
-      maxParallelDials: limits.parallelDials,
-      dialTimeout: limits.dialMs,
-      addressDialTimeout: limits.addressDialMs,
-    },
-    ...(psk === undefined ? {} : { connectionProtector: preSharedKey({ psk: swarmKey(psk) }) }),
-  }
+  })
 }
 
 export function nodeConfiguration(
@@ -64,7 +35,7 @@ export function nodeConfiguration(
   admission: Admission,
 ): Libp2pOptions<NodeServices> {
   return {
-    ...clientConfiguration(configuration),
+    ...machineConfiguration(configuration),
     addresses: { listen: [...listen] },
     services: {
       identify: identify(),
@@ -116,14 +87,7 @@ function pubsub(components: GossipSubComponents, admission: Admission): GossipSu
   })({ peerId, privateKey, peerStore, connectionManager, logger, registrar })
 }
 
-/** A window that cannot grow: with the default of 16 MiB it outgrows the read buffer, and the stream is reset. */
-const YAMUX = { streamOptions: { maxStreamWindowSize: 256 * 1024 } }
 /** Some dozen messages of the control plane. */
 const GOSSIP_RPC_BYTES = 64 * 1024
 /** gossipsub has no back-pressure: a peer that does not read loses its gossip stream here. */
 const GOSSIP_BUFFER_BYTES = 1024 * 1024
-
-function swarmKey(psk: Uint8Array): Uint8Array {
-  if (psk.length !== 32) throw new Error(`a pre-shared key has 32 bytes, this one has ${psk.length}`)
-  return Buffer.from(`/key/swarm/psk/1.0.0/\n/base16/\n${Buffer.from(psk).toString('hex')}`)
-}

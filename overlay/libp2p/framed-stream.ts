@@ -1,7 +1,6 @@
 // One libp2p stream as frames: the first in each direction is a greeting, the rest are the core's. What is sent in
 // one tick leaves in one write. Of a burst libp2p gets as much as it holds at a time, and the rest waits here. A peer
 // that does not read is found by what piles up for it and does not become less.
-import assert from 'node:assert/strict'
 import type { Stream as Libp2pStream } from '@libp2p/interface'
 import { pipe } from 'it-pipe'
 import type { Frame } from '../surroundings.ts'
@@ -82,10 +81,8 @@ export class FramedStream {
 
   send(frame: Frame): void {
     if (this.#end !== undefined) return
-    assert(
-      frame.length > 0 && frame.length <= this.#limits.frameBytes,
-      'a frame is neither empty nor too long',
-    )
+    if (frame.length === 0 || frame.length > this.#limits.frameBytes)
+      throw new Error('a frame is neither empty nor too long')
     this.#unsent.push(frame)
     this.#unsentBytes += frame.length
     this.#sentBytes += frame.length

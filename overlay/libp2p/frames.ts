@@ -67,7 +67,7 @@ export class FrameSplitter {
   #gather(part: Uint8Array, frames: Uint8Array[]): number {
     const filled = this.#filled + part.length
     if (filled > this.#partial.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.min(this.#length, GROWTH * filled))
+      const grown = allocate(Math.min(this.#length, GROWTH * filled))
       grown.set(this.#partial.subarray(0, this.#filled))
       this.#partial = grown
     }
@@ -96,7 +96,7 @@ export class FrameSplitter {
  */
 export function joinFrames(frames: readonly Frame[]): Uint8ArrayList {
   const list = new Uint8ArrayList()
-  const copies = Buffer.allocUnsafeSlow(copiedBytes(frames))
+  const copies = allocate(copiedBytes(frames))
   let from = 0
   let at = 0
   for (const frame of frames) {
@@ -115,6 +115,10 @@ export function joinFrames(frames: readonly Frame[]): Uint8ArrayList {
   if (at > from) list.append(copies.subarray(from, at))
   return list
 }
+
+/** Its memory is its own, and not cleared where that can be had. */
+const allocate: (bytes: number) => Uint8Array =
+  globalThis.Buffer?.allocUnsafeSlow ?? ((bytes) => new Uint8Array(bytes))
 
 const NOTHING = new Uint8Array(0)
 /** Three bytes of seven bits hold lengths below 2 MiB. */

@@ -1,8 +1,9 @@
 // The key of a node or client: it signs its connections, and its IDs follow from it.
 import { randomUUID } from 'node:crypto'
 import { link, readFile, unlink, writeFile } from 'node:fs/promises'
-import { generateKeyPair, privateKeyFromProtobuf, privateKeyToProtobuf } from '@libp2p/crypto/keys'
+import { privateKeyFromProtobuf, privateKeyToProtobuf } from '@libp2p/crypto/keys'
 import type { PrivateKey } from '@libp2p/interface'
+import { newKey } from './new-key.ts'
 
 /** Nobody outside `overlay/libp2p/` looks into it. */
 export type Key = PrivateKey
@@ -12,7 +13,7 @@ export type Key = PrivateKey
  * name a new key each time. Throws when the file is there and holds no key.
  */
 export async function loadKey(file?: string): Promise<Key> {
-  if (file === undefined) return generateKeyPair('Ed25519')
+  if (file === undefined) return newKey()
   return (await readKey(file)) ?? (await makeKey(file))
 }
 
@@ -33,7 +34,7 @@ async function readKey(file: string): Promise<Key | undefined> {
 
 /** Written aside and then linked, so that of two processes that start at once both read the same whole key. */
 async function makeKey(file: string): Promise<Key> {
-  const key = await generateKeyPair('Ed25519')
+  const key = await newKey()
   const text = `${Buffer.from(privateKeyToProtobuf(key)).toString('base64')}\n`
   const aside = `${file}.${randomUUID()}`
   await writeFile(aside, text, { mode: 0o600, flag: 'wx' })

@@ -1,22 +1,22 @@
 // The edge to the network: drives the core of a node or a client over libp2p. Everything asynchronous of the overlay
-// is in this folder.
-import { setTimeout as sleep } from 'node:timers/promises'
+// is in this folder. What libp2p is made of is handed in: `machine.ts` and `page.ts` have it.
 import type { Libp2p } from '@libp2p/interface'
 import { peerIdFromPrivateKey } from '@libp2p/peer-id'
 import { multiaddr } from '@multiformats/multiaddr'
-import { createLibp2p } from 'libp2p'
 import type { NodeInfo, SenderInfo } from '../control.ts'
 import type { Id } from '../id.ts'
 import type { Core, Peer, Surroundings } from '../surroundings.ts'
 import { Admission } from './admission.ts'
+import type { Configuration } from './client-configuration.ts'
 import { Clock } from './clock.ts'
-import { clientConfiguration, nodeConfiguration } from './configuration.ts'
-import { type Key, loadKey } from './key.ts'
+import type { Key } from './key.ts'
 import { KnownNodes } from './known-nodes.ts'
 import { DEFAULT_LIMITS, noCounts, type TransportCounters, type TransportLimits } from './limits.ts'
 import type { Member } from './membership.ts'
-import { NodeServing } from './node-serving.ts'
+import { newKey } from './new-key.ts'
+import type { NodeServing, NodeServingInit } from './node-serving.ts'
 import { peerOf, Sessions } from './sessions.ts'
+import { pause } from './waiting.ts'
 
 /** What a core gets: the directory is empty on a client. */
 export interface TransportSurroundings extends Surroundings {
@@ -76,10 +76,27 @@ export interface Transport<C extends Core = Core> {
   stop(): Promise<void>
 }
 
+/** What libp2p is made with, and what a node serves with. */
+export interface Parts extends Omit<NodeServingInit, 'libp2p'> {
+  readonly configuration: Configuration
+  readonly listen: readonly string[]
+  readonly admission: Admission
+}
+
+/** Not started yet; on a node with what it does besides its sessions, which starts libp2p. */
+export interface Opened {
+  readonly libp2p: Libp2p
+  readonly serving?: NodeServing
+}
+
+export type Open = (parts: Parts) => Promise<Opened>
+
 /** Resolves when a node listens, or when a client is connected to one of its nodes. */
-export async function createTransport<C extends Core>(options: TransportOptions<C>): Promise<Transport<C>> {
-  const key = options.key ?? (await loadKey())
-  const transport = new Libp2pTransport(options, key)
+export async function startTransport<C extends Core>(
+  options: TransportOptions<C>,
+  open: Open,
+): Promise<Transport<C>> {
+  const transport = new Libp2pTransport(options, options.key ?? (await newKey()), open)
   try {
     await transport.start()
     return transport
@@ -95,6 +112,7 @@ class Libp2pTransport<C extends Core> implements Transport<C> {
   readonly counters = noCounts()
   readonly #options: TransportOptions<C>
   readonly #key: Key
+  readonly #open: Open
   readonly #limits: TransportLimits
   readonly #self: Peer
   readonly #clock = new Clock()
@@ -106,10 +124,11 @@ class Libp2pTransport<C extends Core> implements Transport<C> {
   #serving: NodeServing | undefined
   #stopped: Promise<void> | undefined
 
-  constructor(options: TransportOptions<C>, key: Key) {
+  constructor(options: TransportOptions<C>, key: Key, open: Open) {
     const peer = peerIdFromPrivateKey(key)
     this.#options = options
     this.#key = key
+    this.#open = open
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#self = peerOf(peer, options.kind)
     this.id = this.#self.id
@@ -139,27 +158,13 @@ class Libp2pTransport<C extends Core> implements Transport<C> {
   }
 
   async start(): Promise<void> {
-    const { kind, listen = [], join = [], signal } = this.#options
+    const { join = [], signal } = this.#options
     signal?.throwIfAborted()
-    const connections = (peer: Parameters<Libp2p['getConnections']>[0]) =>
-      this.#libp2p?.getConnections(peer) ?? []
-    const gater = this.#admission.gater(connections)
-    const configuration = { key: this.#key, limits: this.#limits, gater, psk: this.#options.psk }
-    if (kind === 'node') {
-      const libp2p = await createLibp2p(nodeConfiguration(configuration, listen, this.#admission))
-      this.#libp2p = libp2p
-      this.#serving = new NodeServing({
-        ...this.#parts(),
-        libp2p,
-        join,
-        load: () => this.#options.load?.() ?? 0,
-      })
-      await this.#serving.start()
-    } else {
-      this.#libp2p = await createLibp2p(clientConfiguration(configuration))
-      await this.#libp2p.start()
-      if (join.length > 0) await this.#connectAny(join, signal)
-    }
+    const { libp2p, serving } = await this.#open(this.#parts())
+    this.#libp2p = libp2p
+    this.#serving = serving
+    await (serving ?? libp2p).start()
+    if (serving === undefined && join.length > 0) await this.#connectAny(join, signal)
     signal?.throwIfAborted()
   }
 
@@ -184,7 +189,7 @@ class Libp2pTransport<C extends Core> implements Transport<C> {
   async cut(): Promise<void> {
     for (const connection of this.libp2p.getConnections()) connection.abort(new Error('cut'))
     // What follows from it is told in the next turns.
-    await sleep(0)
+    await pause(0)
   }
 
   members(): readonly Member[] {
@@ -227,7 +232,7 @@ class Libp2pTransport<C extends Core> implements Transport<C> {
           if (isLast) throw new Error(`no node answers at ${addresses.join(', ')}`, { cause })
         }
       }
-      await sleep(this.#limits.joinRetryMs * 2 ** (tries - 1), undefined, signal && { signal })
+      await pause(this.#limits.joinRetryMs * 2 ** (tries - 1), signal)
     }
   }
 
@@ -268,8 +273,15 @@ class Libp2pTransport<C extends Core> implements Transport<C> {
     return this.libp2p.dial(peer, { signal })
   }
 
-  #parts() {
+  #parts(): Parts {
+    const { listen = [], join = [], psk, load = () => 0 } = this.#options
+    const gater = this.#admission.gater((peer) => this.#libp2p?.getConnections(peer) ?? [])
     return {
+      configuration: { key: this.#key, limits: this.#limits, gater, psk },
+      listen,
+      join,
+      load,
+      admission: this.#admission,
       self: this.#self,
       limits: this.#limits,
       counters: this.counters,

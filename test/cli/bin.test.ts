@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
 import { afterAll, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -83,4 +85,10 @@ test('the packed package runs its build and has its entry', { timeout: 120_000 }
     console.log(parsePolicy(printPolicy(presetPolicy('state', 'id'))).top)`
   const entry = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: folder })
   expect(entry.stdout).toBe('3\n')
+
+  // For a browser nothing of Node's may be in it, or the bundler fails; and it stays small.
+  const contents = "export { connect } from 'spillway/browser'"
+  const stdin = { contents, resolveDir: folder }
+  const { outputFiles } = await build({ stdin, bundle: true, format: 'esm', minify: true, write: false })
+  expect(gzipSync(outputFiles[0]!.contents).length).toBeLessThan(280_000)
 })

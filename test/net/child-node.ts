@@ -1,5 +1,6 @@
 // A node in a process of its own: prints its address, echoes, and stops when its input ends.
-import { createTransport, type TransportSurroundings } from '../../overlay/libp2p/transport.ts'
+import { createTransport } from '../../overlay/libp2p/machine.ts'
+import type { TransportSurroundings } from '../../overlay/libp2p/transport.ts'
 import type { Core } from '../../overlay/surroundings.ts'
 
 const transport = await createTransport({

@@ -1,12 +1,8 @@
 // A core that remembers what it was told, answers when asked to, and transports that end with the test.
 import { onTestFinished } from 'vitest'
 import type { Id } from '../../overlay/id.ts'
-import {
-  createTransport,
-  type Transport,
-  type TransportOptions,
-  type TransportSurroundings,
-} from '../../overlay/libp2p/transport.ts'
+import { createTransport } from '../../overlay/libp2p/machine.ts'
+import type { Transport, TransportOptions, TransportSurroundings } from '../../overlay/libp2p/transport.ts'
 import type { Core, Peer, Stream } from '../../overlay/surroundings.ts'
 
 export class RecordingCore implements Core {

@@ -1,5 +1,5 @@
 // A TCP relay that can fall silent: connections stay open, and nothing passes any more, as when a host moves or a
-// router forgets.
+// router forgets. Or it cuts them, as when coverage is lost, until it is mended.
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
@@ -9,6 +9,7 @@ export class Relay {
   readonly #outbound = new Set<Socket>()
   /** How many connections there have been. */
   connections = 0
+  #isCut = false
 
   constructor(port: number) {
     this.#server = createServer((inbound) => this.#accept(inbound, connect(port, '127.0.0.1')))
@@ -29,6 +30,17 @@ export class Relay {
     }
   }
 
+  /** Breaks all connections, and takes no new ones. */
+  cut(): void {
+    this.#isCut = true
+    this.#destroyAll()
+  }
+
+  /** Takes new connections again. */
+  mend(): void {
+    this.#isCut = false
+  }
+
   /** Says something in the dialler's name, to those it has dialled. */
   say(bytes: Uint8Array): void {
     for (const socket of this.#outbound) socket.write(bytes)
@@ -41,12 +53,17 @@ export class Relay {
       this.#sockets.add(socket)
       socket.on('error', () => {})
     }
+    if (this.#isCut) this.#destroyAll()
     inbound.pipe(outbound)
     outbound.pipe(inbound)
   }
 
   #close(): void {
     this.#server.close()
+    this.#destroyAll()
+  }
+
+  #destroyAll(): void {
     for (const socket of this.#sockets) socket.destroy()
   }
 }

@@ -1,6 +1,6 @@
 // The far side of the slow link, in a process of its own: a client that takes everything at once. Prints
 // `{"subscribed"}`, and when the sender has ended, what arrived when. All processes have the same clock.
-import { connect } from '../../endpoints/client.ts'
+import { connect } from '../../endpoints/machine.ts'
 import type { PolicySpec } from '../../policies/policy.ts'
 import type { ReceivedReport } from './slow-link.ts'
 

@@ -8,7 +8,7 @@ import { idOfPeer } from '../../overlay/id.ts'
 import { joinFrames } from '../../overlay/libp2p/frames.ts'
 import { encodeGreeting, newRun } from '../../overlay/libp2p/greeting.ts'
 import { loadKey } from '../../overlay/libp2p/key.ts'
-import { createTransport } from '../../overlay/libp2p/transport.ts'
+import { createTransport } from '../../overlay/libp2p/machine.ts'
 import { bytes, client, node, RecordingCore, type RecordingTransport, text, until } from './recording-core.ts'
 
 describe('a malformed frame', () => {

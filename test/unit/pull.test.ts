@@ -187,6 +187,17 @@ test('pullTogether polls several sources in the rounds of MDPT', async () => {
   expect(rounds[1]!.items.get(0)).toEqual(['at 60000'])
 })
 
+test('pullTogether tells that sources are ready, also when the last look for fresher data found none', async () => {
+  const clock = new VirtualClock()
+  const schedule = new Mdpt(2, seeded(1), { trigger: 2, track: () => new FixedInterval(1_000, 0, seeded(1)) })
+  // The first one has something at once, the second one four rounds later: by then the first might have more.
+  const sources = [published(clock, [0, 9_500]), published(clock, [3_500])]
+  const ready: (readonly number[])[] = []
+  for await (const _ of pullTogether(sources, { schedule, clock }))
+    if (ready.push(schedule.ready) === 3) break
+  expect(ready).toEqual([[], [], [0, 1]])
+})
+
 describe('feeds', () => {
   test('RSS: oldest first, ids, times, how long it may be kept', () => {
     const { items, ttlMs } = readFeed(`<?xml version="1.0"?><rss version="2.0"><channel><ttl>5</ttl>

@@ -60,8 +60,11 @@ const examples = blocks.flatMap((block, i) => {
 
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
 // In the checkout `spillway` resolves only after a build.
-const entry = `'${join(root, 'index.ts')}'`
-for (const { name, text } of examples) writeFileSync(join(folder, name), text.replaceAll("'spillway'", entry))
+const inCheckout = (text: string) =>
+  text
+    .replaceAll("'spillway'", `'${join(root, 'index.ts')}'`)
+    .replaceAll("'spillway/browser'", `'${join(root, 'browser.ts')}'`)
+for (const { name, text } of examples) writeFileSync(join(folder, name), inCheckout(text))
 for (const { language, file, text } of blocks)
   if (file !== undefined && language !== 'ts') writeFileSync(join(folder, file), text)
 
