@@ -58,12 +58,19 @@ export function multiScheduleOf(
   throw unknown(command, name, MULTI_NAMES)
 }
 
+/** Clocks, and traces, are in whole milliseconds. */
+const LEAST_SECONDS = 0.001
+
 /** The interval of `fixed:SECONDS`; undefined for another schedule. */
 export function fixedMs(command: string, name: string): number | undefined {
   const [, seconds] = /^fixed:(.*)$/.exec(name) ?? []
   if (seconds === undefined) return undefined
-  if (Number(seconds) > 0 && Number.isFinite(Number(seconds))) return Number(seconds) * 1000
-  throw new UsageError(command, `--schedule: expected fixed:SECONDS above 0, got "${name}"`)
+  const given = seconds.trim() === '' ? Number.NaN : Number(seconds)
+  if (given >= LEAST_SECONDS && Number.isFinite(given)) return given * 1000
+  throw new UsageError(
+    command,
+    `--schedule: expected fixed:SECONDS above 0, at least ${LEAST_SECONDS}, got "${name}"`,
+  )
 }
 
 function unknown(command: string, name: string, names: readonly string[]): UsageError {

@@ -28,9 +28,9 @@ export interface FittedModel extends PublishingModel {
 /** m: more consecutive failures than this are a long-term outage, which is ignored. */
 export const LONG_OUTAGE = 5
 
-/** Fits a model to publish times; undefined for fewer than two intervals. */
+/** Fits a model to publish times; undefined for fewer than two intervals. Readings of one time are one publication. */
 export function fitModel(trace: readonly number[]): FittedModel | undefined {
-  const intervals = intervalsOf(trace)
+  const intervals = intervalsOf(trace).filter((interval) => interval > 0)
   if (intervals.length < 2) return undefined
   const intervalMs = median(intervals)
   const failures = new Array<number>(LONG_OUTAGE + 1).fill(0)

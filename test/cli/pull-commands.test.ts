@@ -140,6 +140,7 @@ describe('replay', () => {
       ['-:2: expected seconds, got "x"', '-:4: expected ascending times, got 2 after 3'],
     ],
     ['nothing', '\n', ['-: expected publish times']],
+    ['times that no clock tells', '1e300\n2e300\n', ['-:1: expected seconds up to 9007199254740, got 1e300']],
   ])('says what is wrong with %s', async (_, stdin, messages) => {
     const { code, stderr } = await spillway(['replay', '-'], { stdin })
     expect(code).toBe(1)
@@ -149,7 +150,9 @@ describe('replay', () => {
   test.each([
     [['--schedule', 'dpt-q'], 'unknown schedule "dpt-q" (did you mean "dpt-'],
     [['--schedule', 'best:printed'], 'unknown schedule "best:printed"'],
-    [['--schedule', 'fixed:0'], 'expected fixed:SECONDS above 0'],
+    [['--schedule', 'fixed:0'], 'expected fixed:SECONDS above 0, at least 0.001'],
+    [['--schedule', 'fixed:1e-9'], 'expected fixed:SECONDS above 0, at least 0.001'],
+    [['--schedule', 'fixed: '], 'expected fixed:SECONDS above 0, at least 0.001'],
     [['--schedule', 'best', '--multi', '1'], 'unknown schedule "best"'],
     [['--multi', '3'], '--multi: expected a whole number from 1 to the 1 traces'],
     [['--phase', 'soon'], '--phase: expected random, or seconds from 0'],
@@ -157,6 +160,23 @@ describe('replay', () => {
     const { code, stderr } = await spillway(['replay', trace, ...argv])
     expect(code).toBe(2)
     expect(stderr).toContain(message)
+  })
+
+  test('refuses a fixed interval that would poll for ever', async () => {
+    const argv = ['replay', '-', '--schedule', 'fixed:0.01']
+    const { code, stderr } = await spillway(argv, { stdin: '0\n1e9\n' })
+    expect(code).toBe(2)
+    expect(stderr).toContain('--schedule: fixed:0.01 polls - 1e+11 times, at most 1e+9')
+    expect((await spillway([...argv, '--multi', '1'], { stdin: '0\n1e9\n' })).code).toBe(2)
+  })
+
+  test('a fit takes readings of one time for one publication, and no jitter for a perfect fit', async () => {
+    const stdin = Array.from({ length: 50 }, (_, i) => `${60 * i}\n`.repeat(3)).join('')
+    const fit = JSON.parse((await spillway(['replay', '-', '--fit', '--json'], { stdin })).stdout)
+    expect(fit).toMatchObject({ interval: 60, pss: 1, jitter: 0, bursts: 0, outages: 0 })
+    expect(fit.kolmogorovSmirnov).toEqual({ laplace: 0, normal: 0 })
+    const { code } = await spillway(['replay', '-', '--fit'], { stdin: '5\n5\n5\n5\n' })
+    expect(code).toBe(1)
   })
 
   test('a missing trace is named', async () => {
