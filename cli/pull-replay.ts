@@ -293,7 +293,6 @@ async function fitEach(traces: readonly Trace[], { isJson }: Settings, io: Io): 
       pss: round4(model.pss),
       pfs: round4(model.pfs),
       jitter: seconds(model.jitterMs),
-      jitterCentre: seconds(model.jitterCentreMs),
       outages: model.outages,
       bursts: model.bursts,
       failures: model.failures,

@@ -36,6 +36,8 @@ describe('publish-model', () => {
   test.each([
     [['--pss', '1.2'], '--pss: expected a probability, got "1.2"'],
     [['--interval', '0'], '--interval: expected seconds above 0'],
+    [['--interval', '1e308'], '--interval: expected seconds above 0'],
+    [['--jitter', '1e308'], '--jitter: expected seconds from 0'],
     [['--count', 'x'], '--count: expected a whole number'],
   ])('refuses %j', async (argv, message) => {
     const { code, stderr } = await spillway(['publish-model', ...argv])
@@ -168,6 +170,12 @@ describe('replay', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('--schedule: fixed:0.01 polls - 1e+11 times, at most 1e+9')
     expect((await spillway([...argv, '--multi', '1'], { stdin: '0\n1e9\n' })).code).toBe(2)
+  })
+
+  test('asks no more than a thousand million polls of a fixed interval, and answers a long one', async () => {
+    const argv = ['replay', '-', '--schedule', 'fixed:1e9', '--phase', '0', '--json']
+    const { stdout } = await spillway(argv, { stdin: '0\n1e9\n' })
+    expect(JSON.parse(stdout)).toMatchObject({ polls: 2, hits: 2, latency: { mean: 0 } })
   })
 
   test('a fit takes readings of one time for one publication, and no jitter for a perfect fit', async () => {
