@@ -187,6 +187,27 @@ test('pullTogether polls several sources in the rounds of MDPT', async () => {
   expect(rounds[1]!.items.get(0)).toEqual(['at 60000'])
 })
 
+test('pullTogether leaves a source alone as long as it wants, and asks the others meanwhile', async () => {
+  const clock = new VirtualClock()
+  const polls: [number, string][] = []
+  const source = (name: string, notBeforeMs: number): Source<string, number> => ({
+    async poll() {
+      polls.push([clock.now(), name])
+      return { kind: 'answer', items: [name], next: 0, notBeforeMs }
+    },
+  })
+  const rounds = [[0], [1], [1], [0]].map((sources, i) => ({ at: 1_000 * i, sources }))
+  const take = () => rounds.shift() ?? { at: Number.POSITIVE_INFINITY, sources: [] }
+  const schedule = { first: take, next: take }
+  await taken(pullTogether([source('shy', 60_000), source('other', 0)], { schedule, clock }), 4)
+  expect(polls).toEqual([
+    [0, 'shy'],
+    [1_000, 'other'],
+    [2_000, 'other'],
+    [60_000, 'shy'],
+  ])
+})
+
 describe('feeds', () => {
   test('RSS: oldest first, ids, times, how long it may be kept', () => {
     const { items, ttlMs } = readFeed(`<?xml version="1.0"?><rss version="2.0"><channel><ttl>5</ttl>
