@@ -32,6 +32,8 @@ export async function contentOf(name: string, io: Io): Promise<string> {
 
 /** Beyond it milliseconds are no longer told apart; a trace that reaches it is hardly one of seconds. */
 const LARGEST_SECONDS = Math.floor(Number.MAX_SAFE_INTEGER / 1000)
+/** What other tools write: no 0x10, which Number takes as well. */
+const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 /** Bad lines that are named; a wrong file has them all. */
 const NAMED_MISTAKES = 10
 
@@ -41,7 +43,7 @@ function timesOf(name: string, content: string): number[] {
   for (const [i, line] of content.split(/\r?\n/).entries()) {
     const word = line.trim()
     if (word === '') continue
-    const seconds = Number(word)
+    const seconds = DECIMAL.test(word) ? Number(word) : Number.NaN
     const last = times.at(-1) ?? Number.NEGATIVE_INFINITY
     const at = Math.round(seconds * 1000)
     if (!Number.isFinite(seconds))

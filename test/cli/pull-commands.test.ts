@@ -141,6 +141,11 @@ describe('replay', () => {
       '1\nx\n3\n2\n',
       ['-:2: expected seconds, got "x"', '-:4: expected ascending times, got 2 after 3'],
     ],
+    [
+      'numbers of another kind',
+      '0x10\nInfinity\n1e2\n+200.5\n',
+      ['-:1: expected seconds', '-:2: expected seconds'],
+    ],
     ['nothing', '\n', ['-: expected publish times']],
     ['times that no clock tells', '1e300\n2e300\n', ['-:1: expected seconds up to 9007199254740, got 1e300']],
   ])('says what is wrong with %s', async (_, stdin, messages) => {
