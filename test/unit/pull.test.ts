@@ -1,9 +1,10 @@
 // pull(): any source, any schedule, in virtual time; errors, timeouts and refusals are misses and are reported.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { CrawlPlan } from '../../endpoints/pull/easicrawl.ts'
 import { readFeed } from '../../endpoints/pull/feed.ts'
 import { FixedInterval } from '../../endpoints/pull/fixed-interval.ts'
 import { Mdpt } from '../../endpoints/pull/mdpt.ts'
+import { machineClock } from '../../endpoints/pull/poller.ts'
 import { type PullTrouble, pull, pullTogether } from '../../endpoints/pull/pull.ts'
 import type { Outcome, Schedule } from '../../endpoints/pull/schedule.ts'
 import { type Answer, publishTimes, type Source } from '../../endpoints/pull/source.ts'
@@ -206,6 +207,15 @@ test('pullTogether leaves a source alone as long as it wants, and asks the other
     [2_000, 'other'],
     [60_000, 'shy'],
   ])
+})
+
+test('the machine never sets a timer of less than nothing, however fast its clock goes', async () => {
+  let now = 0
+  vi.spyOn(Date, 'now').mockImplementation(() => now++)
+  const timer = vi.spyOn(globalThis, 'setTimeout')
+  await machineClock.until(1, new AbortController().signal)
+  for (const [, delayMs] of timer.mock.calls) expect(delayMs).toBeGreaterThan(0)
+  vi.restoreAllMocks()
 })
 
 describe('feeds', () => {
