@@ -1,4 +1,5 @@
-// The figures of the DPT, EasiCrawl and active-control papers, each with its table; the plots are docs/pull-*.svg.
+// The figures of the DPT, EasiCrawl and active-control papers, each with its table; the plots are docs/pull-*.svg, and
+// docs/pull-figures.md has every plot with its table.
 import { existsSync, writeFileSync } from 'node:fs'
 import type { BenchOptions } from './main.ts'
 import { svgOf } from './plot.ts'
@@ -13,7 +14,7 @@ import {
   crawlFigure9,
   crawlSpeed,
 } from './pull/crawl-figures.ts'
-import { type Figure, SHARED_DATA } from './pull/figure.ts'
+import { type Figure, pageOf, SHARED_DATA } from './pull/figure.ts'
 import { modelFit } from './pull/fit-figures.ts'
 import { figure4, figure23, reliability } from './pull/model-figures.ts'
 import {
@@ -34,16 +35,21 @@ const UNRELIABLE = '24543'
 const THREE = ['5331', '15092', '22480']
 const LORAWAN = ['ems-b1c1', 'wyres-32', 'wyres-33', 'imst-c727b']
 
+const DOCS = new URL('../docs/', import.meta.url)
+
 /** Prints every figure as a table, or as a JSON line; draws them unless it is `small`. */
 export function run({ json, small }: BenchOptions): void {
-  for (const make of [...modelled(small), ...real(small)]) {
+  const figures = [...modelled(small), ...real(small)].map((make) => {
     const figure = make()
     show(figure, json)
-    if (small || figure.panels.length === 0) continue
-    writeFileSync(new URL(`../docs/pull-${figure.name}.svg`, import.meta.url), svgOf(figure.panels))
-  }
-  if (!existsSync(SHARED_DATA))
-    console.error('skipped the figures from real traces: ../shared/data is not there')
+    if (!small && figure.panels.length > 0)
+      writeFileSync(new URL(`pull-${figure.name}.svg`, DOCS), svgOf(figure.panels))
+    return figure
+  })
+  // Without the real traces it would lose their figures.
+  if (existsSync(SHARED_DATA)) {
+    if (!small) writeFileSync(new URL('pull-figures.md', DOCS), pageOf(figures))
+  } else console.error('skipped the figures from real traces: ../shared/data is not there')
 }
 
 function modelled(small: boolean): (() => Figure)[] {

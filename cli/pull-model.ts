@@ -5,6 +5,8 @@ import { command, wholeNumber, write } from './options.ts'
 import { numberOf } from './pull-traces.ts'
 
 const NAME = 'publish-model'
+/** Of a period or its jitter: thirty years, so that the longest trace can be replayed. */
+const LONGEST_SECONDS = 1e9
 
 export const publishModel = command(
   {
@@ -29,14 +31,29 @@ export const publishModel = command(
     exits: { 0: 'written', 1: 'the work failed' },
   },
   async ({ options }, io) => {
-    const positive = (value: number) => value > 0
+    const positive = (value: number) => value > 0 && value <= LONGEST_SECONDS
     const share = (value: number) => value > 0 && value <= 1
     const model = {
-      intervalMs: 1000 * numberOf(NAME, 'interval', options.interval ?? '300', positive, 'seconds above 0'),
+      intervalMs:
+        1000 *
+        numberOf(
+          NAME,
+          'interval',
+          options.interval ?? '300',
+          positive,
+          `seconds above 0, at most ${LONGEST_SECONDS}`,
+        ),
       pss: numberOf(NAME, 'pss', options.pss ?? '0.95', (p) => p >= 0 && p <= 1, 'a probability'),
       pfs: numberOf(NAME, 'pfs', options.pfs ?? '0.8', share, 'a probability above 0'),
       jitterMs:
-        1000 * numberOf(NAME, 'jitter', options.jitter ?? '5', (value) => value >= 0, 'seconds from 0'),
+        1000 *
+        numberOf(
+          NAME,
+          'jitter',
+          options.jitter ?? '5',
+          (value) => value === 0 || positive(value),
+          `seconds from 0 to ${LONGEST_SECONDS}`,
+        ),
     }
     const count = wholeNumber(
       NAME,

@@ -13,13 +13,15 @@ import { replayRounds } from '../endpoints/pull/replay-rounds.ts'
 import type { Chance } from '../endpoints/pull/schedule.ts'
 import { seeded } from '../policies/chance.ts'
 import { writeLine } from './json-lines.ts'
-import { command, InputError, type Io, wholeNumber, write } from './options.ts'
+import { command, InputError, type Io, UsageError, wholeNumber, write } from './options.ts'
 import { fixedMs, MULTI_NAMES, multiScheduleOf, NAMES, scheduleOf } from './pull-schedule.ts'
 import { columns, numberOf, readTraces, seconds, TRACE, type Trace } from './pull-traces.ts'
 
 const NAME = 'replay'
 /** Without --schedule. */
 const USUAL = ['dpt-a', 'dpt-n', 'dpt-l', 'best']
+/** Of a fixed interval in all its runs: some minutes. What learns backs off, and polls seldom in a long outage. */
+const MOST_POLLS = 1e9
 
 export const replayCommand = command(
   {
@@ -79,6 +81,7 @@ export const replayCommand = command(
     // What is wrong with a name is said before a long trace is read.
     check(names, options.multi !== undefined)
     const traces = await readTraces(NAME, operands, io)
+    checkPolls(traces, names, settings)
     if (options.fit) return fitEach(traces, settings, io)
     if (options.multi !== undefined)
       return replayTogether(traces, names, options.multi, options.candidates, settings, io)
@@ -105,6 +108,19 @@ function check(names: readonly string[], isMulti: boolean): void {
   for (const name of names)
     if (isMulti) multiScheduleOf(NAME, name, Math.random, () => 0, options)
     else scheduleOf(NAME, name, Math.random, () => 0)
+}
+
+/** A short interval and a long trace are a command that never ends. */
+function checkPolls(traces: readonly Trace[], names: readonly string[], { runs }: Settings): void {
+  for (const name of names)
+    for (const { name: trace, times } of traces) {
+      const polls = (runs * (times.at(-1)! - times[0]!)) / (fixedMs(NAME, name) ?? Number.POSITIVE_INFINITY)
+      if (polls > MOST_POLLS)
+        throw new UsageError(
+          NAME,
+          `--schedule: ${name} polls ${trace} ${polls.toExponential(0)} times, at most ${MOST_POLLS.toExponential(0)}`,
+        )
+    }
 }
 
 /** What is printed of one schedule on one trace; latencies in seconds. */
@@ -277,7 +293,6 @@ async function fitEach(traces: readonly Trace[], { isJson }: Settings, io: Io): 
       pss: round4(model.pss),
       pfs: round4(model.pfs),
       jitter: seconds(model.jitterMs),
-      jitterCentre: seconds(model.jitterCentreMs),
       outages: model.outages,
       bursts: model.bursts,
       failures: model.failures,

@@ -14,12 +14,13 @@ export const NAMES = ['dpt-a', 'dpt-n', 'dpt-l', 'bimodal-a', 'bimodal-n', 'bimo
 /** Schedules of several sources: tracked by `best`, or by DPT-L as in the paper. */
 export const MULTI_NAMES = ['mdpt', 'mdpt-l'] as const
 
-/** A schedule by name; `phaseOf` is asked for the phase of a fixed interval, in milliseconds. */
+/** A schedule by name; `phaseOf` is asked for the phase of a fixed interval, and `firstPeriodMs` is guessed; milliseconds. */
 export function scheduleOf(
   command: string,
   name: string,
   random: Chance,
   phaseOf: (intervalMs: number) => number,
+  firstPeriodMs?: number,
 ): Schedule {
   const intervalMs = fixedMs(command, name)
   if (intervalMs !== undefined) return new FixedInterval(intervalMs, phaseOf(intervalMs), random)
@@ -27,9 +28,11 @@ export function scheduleOf(
   const [, family, letter = ''] = /^(dpt|bimodal)-([anl])$/.exec(base) ?? []
   const isKnown = form === undefined || (form === 'printed' && family !== undefined)
   if (!isKnown) throw unknown(command, name, NAMES)
-  if (base === 'best') return new Best(random)
+  const known = firstPeriodMs === undefined ? {} : { firstPeriodMs }
+  if (base === 'best') return new Best(random, known)
   if (family === undefined) throw unknown(command, name, NAMES)
   const options: DptOptions = {
+    ...known,
     bimodal: family === 'bimodal',
     nextDelayBias: form === undefined ? 'intended' : 'printed',
   }
@@ -58,12 +61,19 @@ export function multiScheduleOf(
   throw unknown(command, name, MULTI_NAMES)
 }
 
+/** Clocks, and traces, are in whole milliseconds. */
+const LEAST_SECONDS = 0.001
+
 /** The interval of `fixed:SECONDS`; undefined for another schedule. */
 export function fixedMs(command: string, name: string): number | undefined {
   const [, seconds] = /^fixed:(.*)$/.exec(name) ?? []
   if (seconds === undefined) return undefined
-  if (Number(seconds) > 0 && Number.isFinite(Number(seconds))) return Number(seconds) * 1000
-  throw new UsageError(command, `--schedule: expected fixed:SECONDS above 0, got "${name}"`)
+  const given = seconds.trim() === '' ? Number.NaN : Number(seconds)
+  if (given >= LEAST_SECONDS && Number.isFinite(given)) return given * 1000
+  throw new UsageError(
+    command,
+    `--schedule: expected fixed:SECONDS above 0, at least ${LEAST_SECONDS}, got "${name}"`,
+  )
 }
 
 function unknown(command: string, name: string, names: readonly string[]): UsageError {

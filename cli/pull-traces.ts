@@ -30,6 +30,10 @@ export async function contentOf(name: string, io: Io): Promise<string> {
   }
 }
 
+/** Beyond it milliseconds are no longer told apart; a trace that reaches it is hardly one of seconds. */
+const LARGEST_SECONDS = Math.floor(Number.MAX_SAFE_INTEGER / 1000)
+/** What other tools write: no 0x10, which Number takes as well. */
+const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 /** Bad lines that are named; a wrong file has them all. */
 const NAMED_MISTAKES = 10
 
@@ -39,11 +43,13 @@ function timesOf(name: string, content: string): number[] {
   for (const [i, line] of content.split(/\r?\n/).entries()) {
     const word = line.trim()
     if (word === '') continue
-    const seconds = Number(word)
+    const seconds = DECIMAL.test(word) ? Number(word) : Number.NaN
     const last = times.at(-1) ?? Number.NEGATIVE_INFINITY
     const at = Math.round(seconds * 1000)
     if (!Number.isFinite(seconds))
       mistakes.push(`${name}:${i + 1}: expected seconds, got "${word.slice(0, 40)}"`)
+    else if (Math.abs(seconds) > LARGEST_SECONDS)
+      mistakes.push(`${name}:${i + 1}: expected seconds up to ${LARGEST_SECONDS}, got ${word.slice(0, 40)}`)
     else if (at < last)
       mistakes.push(`${name}:${i + 1}: expected ascending times, got ${word} after ${last / 1000}`)
     else times.push(at)

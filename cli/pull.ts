@@ -7,6 +7,8 @@ import { NAMES, scheduleOf } from './pull-schedule.ts'
 import { COUNT, checkSenderOperand, endingOf, LINES, receive, withId } from './receiving.ts'
 
 const NAME = 'pull'
+/** The guess before a period is known: a root keeps a fast sender's events for seconds, and back-off spares a slow one. */
+const FIRST_PERIOD_MS = 1_000
 
 export const pullCommand = command(
   {
@@ -50,7 +52,7 @@ export const pullCommand = command(
   async ({ operands: [sender], options }, io) => {
     checkSenderOperand(NAME, sender)
     const ending = endingOf(NAME, options.count, options.idle)
-    const schedule = scheduleOf(NAME, options.schedule ?? 'best', Math.random, () => 0)
+    const schedule = scheduleOf(NAME, options.schedule ?? 'best', Math.random, () => 0, FIRST_PERIOD_MS)
     return interruptible(async (signal) => {
       const { client, node } = await attach(NAME, options, io, signal)
       try {

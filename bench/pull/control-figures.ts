@@ -33,7 +33,7 @@ export function activeControl(small: boolean): Figure {
     return {
       level,
       'overload probability': rounded(overloaded / seconds, 4),
-      'by the formula, at least N_t': rounded(atLeast(rate, CAPACITY + 1), 4),
+      'by the formula, more than N_t': rounded(atLeast(rate, CAPACITY + 1), 4),
       'by the formula, exactly N_t': rounded(exactly(rate, CAPACITY), 4),
       'losses a client-hour': rounded((lost / CLIENTS / seconds) * 3600, 2),
       'noticed %': rounded((100 * noticed) / Math.max(1, lost), 1),

@@ -29,11 +29,20 @@ function problemOf(count: number, horizon: number, step: number, budget: number,
   return { horizon, step, budget, sensors: sensorsOf(count, horizon, seed) }
 }
 
+/** How often a problem is solved for its time: the shortest counts, whatever else the machine does. */
+const REPEATS = [1, 2, 3, 4, 5]
+
+function timed(work: () => unknown): number {
+  const began = performance.now()
+  work()
+  return performance.now() - began
+}
+
 /** The mean over problems, and how long one took in milliseconds. */
 function solved(problems: readonly CrawlProblem[], method: CrawlMethod) {
-  const began = performance.now()
-  const latencies = problems.map((problem, i) => solveCrawl(problem, method, seeded(i + 1)).expectedLatency)
-  const ms = (performance.now() - began) / problems.length
+  const solve = () => problems.map((problem, i) => solveCrawl(problem, method, seeded(i + 1)).expectedLatency)
+  const latencies = solve()
+  const ms = Math.min(...REPEATS.map(() => timed(solve))) / problems.length
   return { latency: mean(latencies), lowest: Math.min(...latencies), highest: Math.max(...latencies), ms }
 }
 
@@ -56,9 +65,13 @@ export function crawlFigure4(small: boolean): Figure {
       'random, of dp': rounded(random.latency / dp.latency),
     }
   })
+  const line = (of: (row: (typeof rows)[number]) => number) =>
+    rows.map((row) => [row.sensors, of(row)] as const)
   const lines = {
-    EasiCrawl: rows.map((row) => [row.sensors, row.dp] as const),
-    RandomCrawl: rows.map((row) => [row.sensors, row.random] as const),
+    EasiCrawl: line((row) => row.dp),
+    'EasiCrawl, highest': line((row) => row['dp highest']),
+    RandomCrawl: line((row) => row.random),
+    'RandomCrawl, lowest': line((row) => row['random lowest']),
   }
   return figure(4, 'expected latency by sensors, five crawls each', 'sensors', rows, lines)
 }
@@ -90,10 +103,8 @@ export function crawlFigure6(small: boolean): Figure {
     )
     return { step, latency: rounded(latency, 0), ms: rounded(ms) }
   })
-  return figure(6, 'expected latency and time by step, T = 500, 100 crawls', 'step', rows, {
-    'expected latency': rows.map((row) => [row.step, row.latency] as const),
-    microseconds: rows.map((row) => [row.step, row.ms * 1000] as const),
-  })
+  const points = rows.map(({ step, latency, ms }) => [step, latency, ms] as const)
+  return latencyAndTime(6, 'expected latency and time by step, T = 500, 100 crawls', 'step', rows, points)
 }
 
 export function crawlFigure7(small: boolean): Figure {
@@ -105,10 +116,8 @@ export function crawlFigure7(small: boolean): Figure {
     )
     return { range, latency: rounded(latency, 0), ms: rounded(ms) }
   })
-  return figure(7, 'expected latency and time by range, 30 crawls', 'T', rows, {
-    'expected latency': rows.map((row) => [row.range, row.latency] as const),
-    microseconds: rows.map((row) => [row.range, row.ms * 1000] as const),
-  })
+  const points = rows.map(({ range, latency, ms }) => [range, latency, ms] as const)
+  return latencyAndTime(7, 'expected latency and time by range, 30 crawls', 'T', rows, points)
 }
 
 /** Figure 8: dp, half of the sensors greedy, greedy, random. */
@@ -191,13 +200,23 @@ function exchangesOf({ sensors, step, horizon, budget }: CrawlProblem): number {
 export function crawlSpeed(): Figure {
   const awake = Array.from({ length: 100 }, (_, i): Window => [i * 200, i * 200 + 100])
   const timeline = new Timeline(awake, { step: 1, horizon: 20_000 })
-  const times = [1, 2, 3].map(() => {
-    const began = performance.now()
-    new OptimalPlans(timeline).plan(200)
-    return performance.now() - began
-  })
+  const times = REPEATS.map(() => timed(() => new OptimalPlans(timeline).plan(200)))
   const rows = [{ candidates: timeline.times.length, crawls: 200, ms: rounded(Math.min(...times), 0) }]
   return { name: 'crawl-speed', title: 'The dynamic programme (aim: under a second)', rows, panels: [] }
+}
+
+/** Expected latency above, the time of planning below. */
+function latencyAndTime(
+  number: number,
+  title: string,
+  x: string,
+  rows: readonly object[],
+  points: readonly (readonly [x: number, latency: number, ms: number])[],
+): Figure {
+  const lines = { EasiCrawl: points.map(([at, latency]) => [at, latency] as const) }
+  const { panels, ...rest } = figure(number, title, x, rows, lines)
+  const time = { 'dynamic programme': points.map(([at, , ms]) => [at, ms] as const) }
+  return { ...rest, panels: [...panels, { title: 'time', x, y: 'ms', series: seriesOf('line', time) }] }
 }
 
 function figure(

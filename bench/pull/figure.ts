@@ -1,12 +1,12 @@
 // A figure of the papers: a table, and the plots beside it.
-import type { Panel, Series } from '../plot.ts'
+import type { Bars, Panel, Series } from '../plot.ts'
 
 export interface Figure {
   /** The SVG is docs/pull-NAME.svg. */
   readonly name: string
   readonly title: string
   readonly rows: readonly object[]
-  readonly panels: readonly Panel[]
+  readonly panels: readonly (Panel | Bars)[]
 }
 
 const COLOURS = ['#888', '#1f6fb4', '#2a9d4e', '#c2452d', '#8a4fbf', '#c99a1b', '#2bb3b3']
@@ -40,3 +40,25 @@ export function rounded(value: number, digits = 2): number {
 
 /** Where the real traces are, beside the project. */
 export const SHARED_DATA = new URL('../../../shared/data/', import.meta.url)
+
+/** Every figure with its table beside it, as Markdown. */
+export function pageOf(figures: readonly Figure[]): string {
+  const head = [
+    '# The figures of pull, each with its table',
+    'Written by `npm run bench -- pull`; what they say is in [bench/README.md](../bench/README.md#pull).',
+  ]
+  return `${[...head, ...figures.map(sectionOf)].join('\n\n')}\n`
+}
+
+function sectionOf({ name, title, rows, panels }: Figure): string {
+  const heading = `## ${name}: ${title}`
+  const plot = panels.length === 0 ? [] : [`![${name}](pull-${name}.svg)`]
+  return [heading, ...plot, tableOf(rows)].join('\n\n')
+}
+
+function tableOf(rows: readonly object[]): string {
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  const line = (cells: readonly unknown[]) => `| ${cells.join(' | ')} |`
+  const cellsOf = (row: object) => columns.map((column) => (row as Record<string, unknown>)[column] ?? '')
+  return [line(columns), line(columns.map(() => '---')), ...rows.map((row) => line(cellsOf(row)))].join('\n')
+}

@@ -9,6 +9,7 @@ import { type Figures, figuresOf, replay } from '../../endpoints/pull/replay.ts'
 import { replayRounds } from '../../endpoints/pull/replay-rounds.ts'
 import type { Schedule } from '../../endpoints/pull/schedule.ts'
 import { seeded } from '../../policies/chance.ts'
+import type { Bars } from '../plot.ts'
 import { fixedRuns, LEARNING } from './contenders.ts'
 import { type Figure, rounded, seriesOf } from './figure.ts'
 
@@ -129,7 +130,7 @@ export function figure23(small: boolean): Figure {
   const hours = small ? 100 : 2_000
   const trackers: Readonly<Record<string, () => Schedule>> = {
     'MDPT (DPT-L)': () => new Dpt('lazy', seeded(1)),
-    'MDPT (DPT-L, deviation of jitter)': () => new Dpt('lazy', seeded(1), { deviationOf: 'jitter' }),
+    'MDPT (DPT-L of jitter)': () => new Dpt('lazy', seeded(1), { deviationOf: 'jitter' }),
     'MDPT (best)': () => new Best(seeded(1)),
   }
   const rows = [0.3, 5].flatMap((jitterS) => {
@@ -151,12 +152,12 @@ export function figure23(small: boolean): Figure {
     name: 'figure-23',
     title: 'Republishing from three sources, two updates needed (the paper: MDPT 48 s, 96 %)',
     rows,
-    panels: [
-      bars(
-        'Figure 23, jitter 5 s',
-        rows.filter((row) => row['jitter s'] === 5),
+    panels: [0.3, 5].flatMap((jitterS) =>
+      latencyAndHits(
+        `Figure 23, jitter ${jitterS} s`,
+        rows.filter((row) => row['jitter s'] === jitterS),
       ),
-    ],
+    ),
   }
 }
 
@@ -200,10 +201,10 @@ export function republishing(
   }
 }
 
-/** Latency against hits, a dot a schedule. */
-export function bars(title: string, rows: readonly RepublishingRow[]) {
-  const points = Object.fromEntries(
-    rows.map((row) => [row.schedule, [[row['hit %'], row['mean s']] as const]]),
-  )
-  return { title, x: 'hit percentage', y: 'mean latency, s', series: seriesOf('dots', points) }
+/** Mean latency and hit percentage, a bar a schedule. */
+export function latencyAndHits(title: string, rows: readonly Omit<RepublishingRow, 'median s'>[]): Bars[] {
+  return [
+    { title, y: 'mean latency, s', bars: rows.map((row) => [row.schedule, row['mean s']]) },
+    { title: 'hits', y: 'hit percentage', bars: rows.map((row) => [row.schedule, row['hit %']]) },
+  ]
 }

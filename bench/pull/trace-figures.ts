@@ -8,9 +8,10 @@ import { fitModel, generateTrace, intervalsOf } from '../../endpoints/pull/publi
 import { type Figures, figuresOf, replay, replayApart } from '../../endpoints/pull/replay.ts'
 import type { Schedule } from '../../endpoints/pull/schedule.ts'
 import { seeded } from '../../policies/chance.ts'
+import type { Bars, Panel } from '../plot.ts'
 import { DPT_VARIANTS, fixedRuns, LEARNING, meanOf } from './contenders.ts'
 import { cumulative, type Figure, rounded, seriesOf } from './figure.ts'
-import { bars, fixedRepublishing, republishing } from './model-figures.ts'
+import { fixedRepublishing, latencyAndHits, republishing } from './model-figures.ts'
 
 export type Traces = ReadonlyMap<string, readonly number[]>
 
@@ -70,7 +71,15 @@ export function devices(name: string, title: string, names: readonly string[], t
     }
   })
   const schedules = ['fixed', ...Object.keys(LEARNING)]
-  const panel = (what: 'median s' | 'hit %', y: string) => ({
+  const valuesOf = (schedule: string, what: string) =>
+    rows.map((row) => (row as never as Record<string, number>)[`${schedule} ${what}`]!)
+  /** A line of one device would be a point. */
+  const single = (what: string, y: string): Bars => ({
+    title: `${title}: ${y}`,
+    y,
+    bars: schedules.map((schedule) => [schedule, valuesOf(schedule, what)[0]!]),
+  })
+  const ranked = (what: string, y: string): Panel => ({
     title: `${title}: ${y}`,
     x: 'devices, each by its rank',
     y,
@@ -78,12 +87,13 @@ export function devices(name: string, title: string, names: readonly string[], t
       'line',
       Object.fromEntries(
         schedules.map((schedule) => {
-          const values = rows.map((row) => (row as never as Record<string, number>)[`${schedule} ${what}`]!)
-          return [schedule, values.sort((a, b) => a - b).map((value, i) => [i + 1, value] as const)]
+          const values = valuesOf(schedule, what).sort((a, b) => a - b)
+          return [schedule, values.map((value, i) => [i + 1, value] as const)]
         }),
       ),
     ),
   })
+  const panel = rows.length === 1 ? single : ranked
   return {
     name,
     title,
@@ -113,20 +123,14 @@ export function overDevices(traces: Traces): Figure {
     ]),
     row('best', () => new Best(seeded(1))),
   ]
-  const points = Object.fromEntries(
-    rows.map((one) => [one.schedule, [[one['hit %'], one['mean latency s']] as const]]),
-  )
-  const panel = {
-    title: 'All devices',
-    x: 'hit percentage',
-    y: 'mean latency, s',
-    series: seriesOf('dots', points),
-  }
   return {
     name: 'devices',
     title: 'Median over the devices, retries as intended and as printed',
     rows,
-    panels: [panel],
+    panels: latencyAndHits(
+      'Median over the devices',
+      rows.map((one) => ({ schedule: one.schedule, 'mean s': one['mean latency s'], 'hit %': one['hit %'] })),
+    ),
   }
 }
 
@@ -191,15 +195,20 @@ export function figure21(device: string, traces: Traces): Figure {
       ...inSeconds(figuresOf(replay(times, make()))),
     })),
   )
-  const points = (from: string) =>
-    rows.filter((row) => row.from === from).map((row) => [row['hit %'], row['mean s']] as const)
-  const panel = {
-    title: `Figure 21: ${device}`,
-    x: 'hit percentage',
-    y: 'mean latency, s',
-    series: seriesOf('dots', { trace: points('trace'), model: points('model') }),
+  const bars = rows.map((row) => ({ ...row, schedule: `${row.schedule} ${row.from}` }))
+  return {
+    name: 'figure-21',
+    title: `Trace playback and simulation of ${device}`,
+    rows,
+    panels: [
+      ...latencyAndHits(`Figure 21: ${device}`, bars),
+      {
+        title: 'deviation',
+        y: 'stddev of latency, s',
+        bars: bars.map((row) => [row.schedule, row['stddev s']]),
+      },
+    ],
   }
-  return { name: 'figure-21', title: `Trace playback and simulation of ${device}`, rows, panels: [panel] }
 }
 
 const DAY_MS = 86_400_000
@@ -231,20 +240,11 @@ export function figure22(device: string, traces: Traces): Figure {
     schedule,
     ...inSeconds(figuresOf(replay(trace, one))),
   }))
-  const points = Object.fromEntries(
-    rows.map((row) => [row.schedule, [[row['hit %'], row['mean s'] / 60] as const]]),
-  )
-  const panel = {
-    title: `Figure 22: ${device}, batched by day`,
-    x: 'hit percentage',
-    y: 'mean latency, min',
-    series: seriesOf('dots', points),
-  }
   return {
     name: 'figure-22',
     title: `Two periods: ${device} by night, its days in batches`,
     rows,
-    panels: [panel],
+    panels: latencyAndHits(`Figure 22: ${device}, batched by day`, rows),
   }
 }
 
@@ -270,7 +270,7 @@ export function figure24(names: readonly string[], traces: Traces): Figure {
     name: 'figure-24',
     title: `Republishing from ${names.join(', ')}, two updates needed`,
     rows,
-    panels: [bars('Figure 24', rows)],
+    panels: latencyAndHits('Figure 24', rows),
   }
 }
 

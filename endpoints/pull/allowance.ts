@@ -11,11 +11,15 @@ export interface Allowance {
 
 /** DPT-L polls, in mind only, for the readings that became known. */
 export class LazyAllowance implements Allowance {
-  readonly #dpt = new Dpt('lazy', () => 0)
+  readonly #dpt: Dpt
   #readings: number[] = []
   #taken = 0
   #at: number | undefined
   misses = 0
+
+  constructor(firstPeriodMs: number) {
+    this.#dpt = new Dpt('lazy', () => 0, { firstPeriodMs })
+  }
 
   known(now: number, publishedAt: readonly number[], more: boolean): void {
     this.#readings.push(...publishedAt)

@@ -3,7 +3,7 @@
 import { type Allowance, LazyAllowance, ShareAllowance } from './allowance.ts'
 import { IntervalDistribution, OUTAGE_PERIODS } from './interval-distribution.ts'
 import { pollTimes } from './poll-times.ts'
-import { LEAST_MS, TOGETHER_MS } from './publication-window.ts'
+import { LEAST_MS, Publications } from './publication-window.ts'
 import type { Chance, Hit, Outcome, Schedule } from './schedule.ts'
 
 export interface BestOptions {
@@ -35,15 +35,16 @@ export class Best implements Schedule {
   readonly #outages = new IntervalDistribution()
   #polls: Int32Array = new Int32Array(0)
   #outagePolls: Int32Array = new Int32Array(0)
+  readonly #publications = new Publications()
   #publishedAt = 0
-  #hasPublished = false
   #misses = 0
   #priceMs = 0
 
   constructor(random: Chance, { emptyShare, firstPeriodMs = FIRST_PERIOD_MS }: BestOptions = {}) {
     this.#random = random
     this.#firstPeriodMs = firstPeriodMs
-    this.#allowance = emptyShare === undefined ? new LazyAllowance() : new ShareAllowance(emptyShare)
+    this.#allowance =
+      emptyShare === undefined ? new LazyAllowance(firstPeriodMs) : new ShareAllowance(emptyShare)
   }
 
   get #periodMs(): number {
@@ -77,14 +78,13 @@ export class Best implements Schedule {
   }
 
   #track(at: number): void {
-    const interval = at - this.#publishedAt
-    if (this.#hasPublished && interval >= TOGETHER_MS) {
+    const interval = this.#publications.intervalTo(at)
+    if (interval !== undefined) {
       this.#intervals.add(interval)
       if (this.#intervals.length > 0 && interval > OUTAGE_PERIODS * this.#periodMs)
         this.#outages.add(interval)
     }
     this.#publishedAt = at
-    this.#hasPublished = true
   }
 
   /** Proportional control: the more was spent beyond the allowance, the dearer an empty poll. */

@@ -10,6 +10,8 @@ export type Window = readonly [from: number, to: number]
 
 /** How many candidate times a sensor may have; a plan needs memory for each of them and each crawl. */
 const CANDIDATES_LIMIT = 1_000_000
+/** Of a step: what is closer is the same time. */
+const ROUNDING = 1e-9
 
 export interface TimelineOptions {
   /** Candidate times are the multiples of this that lie in a window, and the end of each window. */
@@ -93,7 +95,8 @@ function candidatesOf(windows: readonly Window[], step: number): number[] {
     const first = Math.ceil(from / step)
     if (times.length + (to - from) / step > CANDIDATES_LIMIT)
       throw new RangeError(`more than ${CANDIDATES_LIMIT} candidate times; take a larger step`)
-    for (let multiple = first; multiple * step < to; multiple++) times.push(multiple * step)
+    // A multiple that is the end but for rounding is no candidate beside it.
+    for (let multiple = first; multiple * step < to - ROUNDING * step; multiple++) times.push(multiple * step)
     times.push(to)
   }
   return times

@@ -1,6 +1,6 @@
 // Data Publication Tracking: a poller that learns when its source publishes. Park and Heidemann, "Low-latency
 // Synchronization of Loosely-coupled Sensornet Republishing", ISI-TR-660b, Algorithms 1 and 2.
-import { LEAST_MS, PublicationWindow, TOGETHER_MS } from './publication-window.ts'
+import { LEAST_MS, Publications, PublicationWindow } from './publication-window.ts'
 import type { Chance, Hit, Outcome, Schedule } from './schedule.ts'
 
 /** Aggressive, normal and lazy: DPT-A, -N and -L. */
@@ -50,10 +50,10 @@ export class Dpt implements Schedule {
   readonly #random: Chance
   readonly #window: PublicationWindow
   readonly #bimodal = new PublicationWindow()
+  readonly #publications = new Publications()
   #retry: Retry = { kind: 'success' }
   /** The last publish time; before the first hit, when polling began. */
   #publishedAt = 0
-  #hasPublished = false
   #succeededAt = 0
   #delayMs = 0
 
@@ -93,14 +93,13 @@ export class Dpt implements Schedule {
   }
 
   #track(at: number): void {
-    const intervalMs = at - this.#publishedAt
-    if (this.#hasPublished && intervalMs >= TOGETHER_MS) {
+    const intervalMs = this.#publications.intervalTo(at)
+    if (intervalMs !== undefined) {
       const window = this.#retry.kind === 'bimodal' && this.#isBimodal ? this.#bimodal : this.#window
       window.add(intervalMs)
     }
     this.#retry = { kind: 'success' }
     this.#publishedAt = at
-    this.#hasPublished = true
   }
 
   /** Block (5), Algorithm 2. */

@@ -56,6 +56,8 @@ export function jitterError(trace: readonly number[], periodMs: number): JitterE
   const laplace = laplaceOf(jitter)
   const centre = mean(jitter)
   const scale = deviation(jitter)
+  // Without jitter each distribution is the one value that there is.
+  if (laplace.scale === 0) return { laplace: 0, normal: 0 }
   return {
     laplace: distance(jitter, (x) => laplaceBelow((x - laplace.centre) / laplace.scale)),
     normal: distance(jitter, (x) => normalBelow((x - centre) / scale)),

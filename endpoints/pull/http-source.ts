@@ -35,6 +35,8 @@ export function httpSource(
         signal,
       })
       const refused = overloadOf(response)
+      // What is not read would hold its connection.
+      if (refused !== undefined || !response.ok) await response.body?.cancel()
       if (refused !== undefined) return refused
       if (response.status === 304) return answerOf(response, { items: [], ttlMs: since?.ttlMs ?? 0 }, since)
       if (!response.ok)

@@ -91,8 +91,9 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 export const machineClock: PullClock = {
   now: () => Date.now(),
   async until(at, signal) {
-    while (!signal.aborted && Date.now() < at)
-      await pause(Math.min(at - Date.now(), LONGEST_TIMER_MS), signal)
+    // The clock is read once for each wait: between two readings the time may pass, and timers warn of less than nothing.
+    for (let leftMs = at - Date.now(); leftMs > 0 && !signal.aborted; leftMs = at - Date.now())
+      await pause(Math.min(leftMs, LONGEST_TIMER_MS), signal)
   },
 }
 

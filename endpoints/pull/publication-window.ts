@@ -2,10 +2,23 @@
 
 /** How many intervals are remembered: the paper's 20. */
 export const WINDOW_INTERVALS = 20
-/** Readings closer than this were published together: a burst after an outage tells nothing of the period. */
-export const TOGETHER_MS = 1_000
+/** Readings within so long of the first of them are one publication: a burst tells nothing of the period. */
+const TOGETHER_MS = 1_000
 /** Delays and deviations are at least this; streams are tracked to the second (DPT section 6.1). */
 export const LEAST_MS = 1_000
+
+/** The intervals between publications; a source that publishes all the time has one in every `TOGETHER_MS`. */
+export class Publications {
+  #beganAt: number | undefined
+
+  /** The interval that ends with a reading; undefined for the first one, and within a publication. Times ascend. */
+  intervalTo(at: number): number | undefined {
+    const intervalMs = this.#beganAt === undefined ? undefined : at - this.#beganAt
+    if (intervalMs !== undefined && intervalMs < TOGETHER_MS) return undefined
+    this.#beganAt = at
+    return intervalMs
+  }
+}
 
 /** The last intervals; `medianMs` is undefined before the first. */
 export class PublicationWindow {

@@ -14,8 +14,6 @@ export interface PublishingModel {
 
 /** A model fitted to a trace, and what it leaves out. */
 export interface FittedModel extends PublishingModel {
-  /** The centre of the jitter, which is beside the period when its distribution is not symmetric. */
-  readonly jitterCentreMs: number
   /** Intervals the model was fitted to. */
   readonly intervals: number
   /** Failures of more than `LONG_OUTAGE` in a row, and intervals under half a period: neither is modelled. */
@@ -28,11 +26,11 @@ export interface FittedModel extends PublishingModel {
 /** m: more consecutive failures than this are a long-term outage, which is ignored. */
 export const LONG_OUTAGE = 5
 
-/** Fits a model to publish times; undefined for fewer than two intervals. */
+/** Fits a model to publish times; undefined for fewer than two intervals. Readings of one time are one publication. */
 export function fitModel(trace: readonly number[]): FittedModel | undefined {
-  const intervals = intervalsOf(trace)
+  const intervals = intervalsOf(trace).filter((interval) => interval > 0)
   if (intervals.length < 2) return undefined
-  const intervalMs = median(intervals)
+  const intervalMs = periodOf(intervals)
   const failures = new Array<number>(LONG_OUTAGE + 1).fill(0)
   let outages = 0
   let bursts = 0
@@ -42,17 +40,35 @@ export function fitModel(trace: readonly number[]): FittedModel | undefined {
     else if (count > LONG_OUTAGE) outages++
     else failures[count]!++
   }
-  const jitter = laplaceOf(jitterOf(trace, intervalMs))
   return {
     intervalMs,
     ...markovOf(failures),
-    jitterMs: Math.SQRT2 * jitter.scale,
-    jitterCentreMs: jitter.centre,
+    jitterMs: Math.SQRT2 * laplaceOf(jitterOf(trace, intervalMs)).scale,
     intervals: intervals.length - outages - bursts,
     outages,
     bursts,
     failures,
   }
+}
+
+/** An interval under this share of the median is one with fewer failures than that, where so many are. */
+const SHORTER = 0.75
+const SHORTER_SHARE = 0.2
+/** The median is so near to a multiple of the shorter ones. */
+const MULTIPLE = 0.1
+
+/**
+ * lambda. Where most readings fail, the median interval has failures itself; and failures move it towards the late ones
+ * among those without, whose own median it therefore is.
+ */
+function periodOf(intervals: readonly number[]): number {
+  const middle = median(intervals)
+  const shorter = intervals.filter((interval) => interval < SHORTER * middle)
+  const periods = shorter.length > SHORTER_SHARE * intervals.length ? middle / median(shorter) : 1
+  const isMultiple = periods > 1.5 && Math.abs(periods - Math.round(periods)) < MULTIPLE
+  const period = isMultiple ? middle / periods : middle
+  const single = intervals.filter((interval) => failuresIn(interval, period) === 0)
+  return single.length === 0 ? period : median(single)
 }
 
 /** Publish times in milliseconds from 0 on. */

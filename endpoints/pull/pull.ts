@@ -135,6 +135,7 @@ export async function* pullTogether<T>(
 ): AsyncGenerator<PulledRound<T>, void, undefined> {
   const pollers = sources.map((source) => new Poller(source, undefined, timeoutMs, clock))
   const ending = signal ?? new AbortController().signal
+  const notBefore = sources.map(() => Number.NEGATIVE_INFINITY)
   for (let round = schedule.first(clock.now()); round.at < Number.POSITIVE_INFINITY; ) {
     await clock.until(round.at, ending)
     if (ending.aborted) return
@@ -143,13 +144,14 @@ export async function* pullTogether<T>(
     for (const { at, outcome, error } of polled)
       if (outcome.kind === 'miss' && outcome.reason !== 'empty')
         missed?.({ at, reason: outcome.reason, ...(error === undefined ? {} : { error }) })
+    for (const [i, source] of round.sources.entries()) notBefore[source] = polled[i]!.notBefore
     const items = new Map(polled.map((one, i) => [round.sources[i]!, one.items] as const))
     const at = Math.max(...polled.map((one) => one.at))
     const next = schedule.next(
       at,
       polled.map(({ outcome }) => outcome),
     )
-    round = { ...next, at: Math.max(next.at, ...polled.map(({ notBefore }) => notBefore)) }
+    round = { ...next, at: Math.max(next.at, ...next.sources.map((source) => notBefore[source]!)) }
     const isReady = (schedule.ready ?? []).length > 0
     if (isReady || polled.some((one) => one.items.length > 0)) yield { at, items }
   }

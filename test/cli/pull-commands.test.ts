@@ -36,6 +36,8 @@ describe('publish-model', () => {
   test.each([
     [['--pss', '1.2'], '--pss: expected a probability, got "1.2"'],
     [['--interval', '0'], '--interval: expected seconds above 0'],
+    [['--interval', '1e308'], '--interval: expected seconds above 0'],
+    [['--jitter', '1e308'], '--jitter: expected seconds from 0'],
     [['--count', 'x'], '--count: expected a whole number'],
   ])('refuses %j', async (argv, message) => {
     const { code, stderr } = await spillway(['publish-model', ...argv])
@@ -139,7 +141,13 @@ describe('replay', () => {
       '1\nx\n3\n2\n',
       ['-:2: expected seconds, got "x"', '-:4: expected ascending times, got 2 after 3'],
     ],
+    [
+      'numbers of another kind',
+      '0x10\nInfinity\n1e2\n+200.5\n',
+      ['-:1: expected seconds', '-:2: expected seconds'],
+    ],
     ['nothing', '\n', ['-: expected publish times']],
+    ['times that no clock tells', '1e300\n2e300\n', ['-:1: expected seconds up to 9007199254740, got 1e300']],
   ])('says what is wrong with %s', async (_, stdin, messages) => {
     const { code, stderr } = await spillway(['replay', '-'], { stdin })
     expect(code).toBe(1)
@@ -149,7 +157,9 @@ describe('replay', () => {
   test.each([
     [['--schedule', 'dpt-q'], 'unknown schedule "dpt-q" (did you mean "dpt-'],
     [['--schedule', 'best:printed'], 'unknown schedule "best:printed"'],
-    [['--schedule', 'fixed:0'], 'expected fixed:SECONDS above 0'],
+    [['--schedule', 'fixed:0'], 'expected fixed:SECONDS above 0, at least 0.001'],
+    [['--schedule', 'fixed:1e-9'], 'expected fixed:SECONDS above 0, at least 0.001'],
+    [['--schedule', 'fixed: '], 'expected fixed:SECONDS above 0, at least 0.001'],
     [['--schedule', 'best', '--multi', '1'], 'unknown schedule "best"'],
     [['--multi', '3'], '--multi: expected a whole number from 1 to the 1 traces'],
     [['--phase', 'soon'], '--phase: expected random, or seconds from 0'],
@@ -157,6 +167,29 @@ describe('replay', () => {
     const { code, stderr } = await spillway(['replay', trace, ...argv])
     expect(code).toBe(2)
     expect(stderr).toContain(message)
+  })
+
+  test('refuses a fixed interval that would poll for ever', async () => {
+    const argv = ['replay', '-', '--schedule', 'fixed:0.01']
+    const { code, stderr } = await spillway(argv, { stdin: '0\n1e9\n' })
+    expect(code).toBe(2)
+    expect(stderr).toContain('--schedule: fixed:0.01 polls - 1e+11 times, at most 1e+9')
+    expect((await spillway([...argv, '--multi', '1'], { stdin: '0\n1e9\n' })).code).toBe(2)
+  })
+
+  test('asks no more than a thousand million polls of a fixed interval, and answers a long one', async () => {
+    const argv = ['replay', '-', '--schedule', 'fixed:1e9', '--phase', '0', '--json']
+    const { stdout } = await spillway(argv, { stdin: '0\n1e9\n' })
+    expect(JSON.parse(stdout)).toMatchObject({ polls: 2, hits: 2, latency: { mean: 0 } })
+  })
+
+  test('a fit takes readings of one time for one publication, and no jitter for a perfect fit', async () => {
+    const stdin = Array.from({ length: 50 }, (_, i) => `${60 * i}\n`.repeat(3)).join('')
+    const fit = JSON.parse((await spillway(['replay', '-', '--fit', '--json'], { stdin })).stdout)
+    expect(fit).toMatchObject({ interval: 60, pss: 1, jitter: 0, bursts: 0, outages: 0 })
+    expect(fit.kolmogorovSmirnov).toEqual({ laplace: 0, normal: 0 })
+    const { code } = await spillway(['replay', '-', '--fit'], { stdin: '5\n5\n5\n5\n' })
+    expect(code).toBe(1)
   })
 
   test('a missing trace is named', async () => {

@@ -1,6 +1,6 @@
 // The HTTP source against a real server: conditional requests, Retry-After, TTL, limits.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { FeedItem } from '../../endpoints/pull/feed.ts'
 import { FixedInterval } from '../../endpoints/pull/fixed-interval.ts'
@@ -98,6 +98,20 @@ describe('an HTTP source', () => {
       response.writeHead(status).end(body)
     })
     await expect(httpSource(url).poll(undefined, never)).rejects.toMatchObject({ code })
+  })
+
+  test('holds no connection for an answer that it does not read', async () => {
+    const sockets = new Set<Socket>()
+    const url = await served((request, response) => {
+      sockets.add(request.socket)
+      response.writeHead(sockets.size % 2 === 0 ? 503 : 404).end('x'.repeat(1_000_000))
+    })
+    for (let i = 0; i < 6; i++)
+      await httpSource(url)
+        .poll(undefined, never)
+        .catch(() => {})
+    const held = () => [...sockets].filter(({ destroyed }) => !destroyed).length
+    await expect.poll(held, { timeout: 5_000 }).toBeLessThanOrEqual(1)
   })
 
   test('pulls through errors and silence', async () => {

@@ -114,6 +114,24 @@ test('the command writes what sub would, from the sender it is given, and ends a
   expect(exact(gone)).toMatchObject({ first: 20, last: 20, delivered: 1 })
 })
 
+test.each(['dpt-n', 'best'])(
+  'the command with %s keeps up with a sender of many events a second',
+  {
+    timeout: 60_000,
+  },
+  async (schedule) => {
+    const [a] = (await overlay(1)) as [RunningNode]
+    const sender = run('pub', 'fast', '--at', a.address, '--tags', 'n', '--rate', '50')
+    const id = await sender.told('sender')
+    const puller = run('pull', id, '--at', a.address, '--schedule', schedule, '--count', '400')
+    await puller.told('subscribed')
+    sender.child.stdin.end(jsonLines(600, (n) => ({ n })))
+    expect(await puller.exit).toBe(0)
+    expect(exact(puller)).toMatchObject({ delivered: 400, gaps: 0 })
+    expect(await sender.exit).toBe(0)
+  },
+)
+
 test('the command ends with a receipt at SIGINT, and with 1 when it is refused', async () => {
   const [a] = (await overlay(1)) as [RunningNode]
   const nobody = run('pull', NOBODY, '--at', a.address, '--schedule', 'fixed:1')

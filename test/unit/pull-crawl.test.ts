@@ -34,6 +34,10 @@ function* choices(candidates: number, crawls: number, from = 0): Generator<numbe
       for (const rest of choices(candidates, crawls - 1, first + 1)) yield [first, ...rest]
 }
 
+test('the end of a window is a candidate once, also where a multiple of the step differs from it by rounding', () => {
+  expect([...timelineOf([[0, 2.1]], 0.7).times]).toEqual([0.7, 1.4, 2.1])
+})
+
 describe('expected latency', () => {
   test('is the rate times the integral of the wait over awake time', () => {
     const timeline = timelineOf([

@@ -61,6 +61,21 @@ describe('the publishing model', () => {
     expect(fitted.bursts).toBe(0)
   })
 
+  test.each([0.3, 0.45, 0.6])(
+    'has its period where readings are published with %d after a success',
+    (pss) => {
+      const trace = generateTrace({ intervalMs: 300_000, jitterMs: 9_000, pss, pfs: 0.6 }, 20_000, seeded(2))
+      const fitted = fitModel(trace)!
+      expect(fitted.intervalMs / 300_000).toBeCloseTo(1, 3)
+      expect(fitted.pss).toBeCloseTo(pss, 1)
+      expect(fitted.jitterMs / 9_000).toBeCloseTo(1, 1)
+    },
+  )
+
+  test('is fitted to two intervals of any lengths', () => {
+    expect(fitModel([0, 10, 1_010])).toMatchObject({ intervalMs: 505 })
+  })
+
   test('leaves outages of more than five failures out', () => {
     const trace = [0, 10, 20, 30, 50, 60, 130, 140, 150, 160].map((s) => s * 1000)
     const fitted = fitModel(trace)!

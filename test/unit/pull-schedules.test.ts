@@ -6,7 +6,8 @@ import { Dpt, type DptOptions, type DptVariant } from '../../endpoints/pull/dpt.
 import { CrawlPlan, EasiCrawl } from '../../endpoints/pull/easicrawl.ts'
 import { FixedInterval } from '../../endpoints/pull/fixed-interval.ts'
 import { Mdpt } from '../../endpoints/pull/mdpt.ts'
-import { alone, hit, miss, type Schedule } from '../../endpoints/pull/schedule.ts'
+import { replay } from '../../endpoints/pull/replay.ts'
+import { alone, type Chance, hit, miss, type Schedule } from '../../endpoints/pull/schedule.ts'
 import { alwaysAwake, LearntSleep } from '../../endpoints/pull/sleep-plan.ts'
 import { seeded } from '../../policies/chance.ts'
 import { scheduleContract } from './pull-schedule-contract.ts'
@@ -57,6 +58,27 @@ scheduleContract({
 scheduleContract({
   name: 'EasiCrawl, learning when the sensor sleeps',
   make: () => alone(new EasiCrawl([{ sleep: new LearntSleep(3_600_000, 60), rate: 1e-5 }], CRAWL)),
+})
+
+test.each([
+  ['DPT-A', (random: Chance) => new Dpt('aggressive', random)],
+  ['DPT-N', (random: Chance) => new Dpt('normal', random)],
+  ['DPT-L', (random: Chance) => new Dpt('lazy', random)],
+  ['best', (random: Chance) => new Best(random)],
+])('%s polls a source that publishes all the time every few seconds', (_, make) => {
+  const trace = Array.from({ length: 20_000 }, (_, i) => START + 20 * i)
+  const { latenciesMs } = replay(trace, make(seeded(1)))
+  // It takes the first period, a minute or two, to know it.
+  expect(Math.max(...latenciesMs.slice(10_000))).toBeLessThan(5_000)
+})
+
+test('best begins with the period it is told', () => {
+  const best = new Best(seeded(1), { firstPeriodMs: 1_000 })
+  best.first(START)
+  const polls = [best.next(START, hit(START))]
+  for (let i = 0; i < 3; i++) polls.push(best.next(polls.at(-1)!, miss()))
+  expect(polls[0]).toBe(START + 1_000)
+  expect(polls[3]! - START).toBeLessThan(60_000)
 })
 
 /** A DPT that has seen a reading every 100 s, with a deviation of 10 s, the last at 0; and when it polls then. */

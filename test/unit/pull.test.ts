@@ -1,9 +1,10 @@
 // pull(): any source, any schedule, in virtual time; errors, timeouts and refusals are misses and are reported.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { CrawlPlan } from '../../endpoints/pull/easicrawl.ts'
 import { readFeed } from '../../endpoints/pull/feed.ts'
 import { FixedInterval } from '../../endpoints/pull/fixed-interval.ts'
 import { Mdpt } from '../../endpoints/pull/mdpt.ts'
+import { machineClock } from '../../endpoints/pull/poller.ts'
 import { type PullTrouble, pull, pullTogether } from '../../endpoints/pull/pull.ts'
 import type { Outcome, Schedule } from '../../endpoints/pull/schedule.ts'
 import { type Answer, publishTimes, type Source } from '../../endpoints/pull/source.ts'
@@ -196,6 +197,36 @@ test('pullTogether tells that sources are ready, also when the last look for fre
   for await (const _ of pullTogether(sources, { schedule, clock }))
     if (ready.push(schedule.ready) === 3) break
   expect(ready).toEqual([[], [], [0, 1]])
+})
+
+test('pullTogether leaves a source alone as long as it wants, and asks the others meanwhile', async () => {
+  const clock = new VirtualClock()
+  const polls: [number, string][] = []
+  const source = (name: string, notBeforeMs: number): Source<string, number> => ({
+    async poll() {
+      polls.push([clock.now(), name])
+      return { kind: 'answer', items: [name], next: 0, notBeforeMs }
+    },
+  })
+  const rounds = [[0], [1], [1], [0]].map((sources, i) => ({ at: 1_000 * i, sources }))
+  const take = () => rounds.shift() ?? { at: Number.POSITIVE_INFINITY, sources: [] }
+  const schedule = { first: take, next: take }
+  await taken(pullTogether([source('shy', 60_000), source('other', 0)], { schedule, clock }), 4)
+  expect(polls).toEqual([
+    [0, 'shy'],
+    [1_000, 'other'],
+    [2_000, 'other'],
+    [60_000, 'shy'],
+  ])
+})
+
+test('the machine never sets a timer of less than nothing, however fast its clock goes', async () => {
+  let now = 0
+  vi.spyOn(Date, 'now').mockImplementation(() => now++)
+  const timer = vi.spyOn(globalThis, 'setTimeout')
+  await machineClock.until(1, new AbortController().signal)
+  for (const [, delayMs] of timer.mock.calls) expect(delayMs).toBeGreaterThan(0)
+  vi.restoreAllMocks()
 })
 
 describe('feeds', () => {
