@@ -491,6 +491,7 @@ export class ClientCore implements Core {
       this.#awaySince = undefined
       this.#events.departed?.()
     }
+    this.#proxy?.sweep(({ sender }) => this.#subscriptions.has(sender))
     if (this.#proxy?.beat() === false) {
       this.#surroundings.hangUp(this.#proxy.id)
       this.disconnected(this.#proxy.id)

@@ -9,7 +9,7 @@ import { RemoteBuffer, type RemoteBufferName } from '../buffers/remote-buffer.ts
 import { compilePolicy } from '../policies/compile.ts'
 import { SpillwayError } from '../policies/error.ts'
 import { noPolicy, type Policy, type PolicySpec } from '../policies/policy.ts'
-import type { ControlMessage, RoutedMessage, SenderInfo } from './control.ts'
+import type { ControlMessage, RoutedMessage, SenderInfo, ToldCursor } from './control.ts'
 import { Forest } from './forest.ts'
 import { type Host, LEASE_MS, REFRESH_MS } from './host.ts'
 import { compareDistance, type Id } from './id.ts'
@@ -41,6 +41,30 @@ export interface NodeOptions {
   readonly budgetBytes?: number
 }
 
+/** How much there is of what a node has for clients. */
+export interface NodeCounts {
+  /** That are connected, or were until lately. */
+  readonly clients: number
+  /** Entries of its buffers. */
+  readonly buffers: number
+  readonly queues: number
+  readonly queuedBytes: number
+  readonly unacknowledgedBytes: number
+  /** Control messages that wait for a connection. */
+  readonly waitingMessages: number
+  /** Parts of streams of which it is remembered how far they came. */
+  readonly cursors: number
+  readonly trees: number
+  /** Of clients that are attached here, or were and move. */
+  readonly senders: number
+  readonly receivers: number
+  /** Senders of receivers whose root is here. */
+  readonly rooted: number
+  readonly polls: number
+  /** What roots keep for those who pull. */
+  readonly rings: number
+}
+
 const DEFAULT_BOUNDS: QueueBounds = { items: 10_000, bytes: 8_388_608 }
 const DEFAULT_BUDGET_BYTES = 512 * 1_048_576
 /** How many nodes are looked at to find the next hop: enough to step around some that are dead. */
@@ -63,6 +87,7 @@ export class OverlayNode implements Core, Host {
   readonly #suspects = new Map<Id, number>()
   readonly #policies = new Map<string, Policy>()
   readonly #budget: Budget
+  readonly #buffers: RemoteBuffer[] = []
   readonly #forest: Forest
   readonly #senderProxy: SenderProxy
   readonly #receiverProxy: ReceiverProxy
@@ -117,6 +142,27 @@ export class OverlayNode implements Core, Host {
 
   get forest(): Forest {
     return this.#forest
+  }
+
+  /** What it has for clients. Once they have all departed, all is 0; only rings are kept for an hour. */
+  get counts(): NodeCounts {
+    const links = [...this.#peers.values()]
+    const sum = (of: (link: PeerLink) => number) => links.reduce((all, link) => all + of(link), 0)
+    return {
+      clients: links.filter(({ isClient }) => isClient).length,
+      buffers: this.#buffers.reduce((all, { size }) => all + size, 0),
+      queues: this.#budget.queues.size,
+      queuedBytes: this.#budget.bytes,
+      unacknowledgedBytes: sum(({ link }) => link.unacknowledgedBytes),
+      waitingMessages: sum(({ waiting }) => waiting) + this.#ownMessages.length,
+      cursors: sum(({ cursors }) => cursors),
+      trees: [...this.#forest.trees].length,
+      senders: this.#senderProxy.size,
+      receivers: this.#receiverProxy.size,
+      rooted: this.#receiverRoot.size,
+      polls: this.#pollProxy.size + this.#pollProxy.askers,
+      rings: this.#senderRoot.size,
+    }
   }
 
   connected(peer: Peer): void {
@@ -458,6 +504,21 @@ export class OverlayNode implements Core, Host {
     this.#receiverRoot.refresh(before)
     this.#forest.refresh(before)
     this.#senderRoot.refresh()
+    for (const [id, link] of this.#peers) link.sweep((cursor) => this.#isExpected(id, cursor))
+  }
+
+  /** Whether somebody here takes what a peer sends of this. */
+  #isExpected(from: Id, { toward, sender }: ToldCursor): boolean {
+    switch (toward) {
+      case 'SP':
+        return this.#senderProxy.has(from, sender)
+      case 'SR':
+      case 'RR':
+        return this.#forest.find(sender) !== undefined
+      case 'RP':
+      case 'RC':
+        return this.#receiverProxy.has(sender)
+    }
   }
 
   #announce(): void {
@@ -510,11 +571,13 @@ export class OverlayNode implements Core, Host {
 
   #newBuffer(buffer: RemoteBufferName, bounds: QueueBounds): RemoteBuffer {
     const surroundings = this.#surroundings
-    return new RemoteBuffer(bounds, {
+    const made = new RemoteBuffer(bounds, {
       buffer,
       budget: this.#budget,
       now: () => surroundings.now(),
       random: () => surroundings.random(),
     })
+    this.#buffers.push(made)
+    return made
   }
 }

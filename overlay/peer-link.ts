@@ -70,6 +70,21 @@ export class PeerLink {
     return this.#connection?.peer
   }
 
+  /** Whether it was a client that was connected last. */
+  get isClient(): boolean {
+    return this.#isClient
+  }
+
+  /** Control messages that wait for a connection. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** Parts of which it is remembered what the peer sent. */
+  get cursors(): number {
+    return this.#cursors.size
+  }
+
   /** How many items and control messages no frame could hold. */
   get unsendable(): number {
     return this.#unsendable
@@ -132,6 +147,11 @@ export class PeerLink {
       this.#unsendable++
       return undefined
     }
+  }
+
+  /** Forgets how far parts came that nobody here expects any more. */
+  sweep(isExpected: (cursor: ToldCursor) => boolean): void {
+    for (const [key, cursor] of this.#cursors) if (!isExpected(cursor)) this.#cursors.delete(key)
   }
 
   /** Forgets what waits to be told. */

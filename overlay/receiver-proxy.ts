@@ -67,6 +67,17 @@ export class ReceiverProxy {
     this.#rcb = rcb
   }
 
+  /** Receivers that are here or were, by every index, with those of them that move. */
+  get size(): number {
+    const moving = this.#leaving.size + this.#succeeding.size
+    return this.#subscriptions.size + this.#byReceiver.size + this.#byClient.size + moving
+  }
+
+  /** Whether something may come for it: by the IDs of sender and receiver behind one another. */
+  has(receiver: string): boolean {
+    return this.#subscriptions.has(receiver)
+  }
+
   subscribe(client: Peer, { sid, rid, name, policy: spec, generation, cursor }: Subscribe): void {
     try {
       if (idOfEndpoint(client.key, name) !== rid)

@@ -58,6 +58,11 @@ export class ReceiverRoot {
     this.#forest = forest
   }
 
+  /** Senders that receivers have whose root is here, with those of them that move. */
+  get size(): number {
+    return this.#bySender.size + this.#leaving.size
+  }
+
   subscribe({ sid, rid, proxy, owner, policy: spec, generation, cursor, pending, away }: Subscribe): void {
     const known = this.#find(sid, rid)
     if (known !== undefined && known.generation > generation) {

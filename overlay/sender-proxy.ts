@@ -60,6 +60,11 @@ export class SenderProxy {
     return [...this.#senders.values()].filter(({ marker }) => marker?.end !== true).map(({ info }) => info)
   }
 
+  /** Senders that are here or were, with those of them that move. */
+  get size(): number {
+    return this.#senders.size + this.#succeeding.size + this.#finishing.size
+  }
+
   /** Whether this client may publish as this sender here. */
   has(client: Id, sid: Id): boolean {
     return this.#senders.get(sid)?.client === client

@@ -31,6 +31,7 @@ export const makeNode: MakeNode = (surroundings, { directory }) => {
   const node = new OverlayNode(withDirectory(surroundings, directory))
   return Object.assign(node, {
     figures: () => ({ queues: node.budget.queues.size }),
+    held: () => ({ ...node.counts, rings: 0 }),
     place(sid: Id) {
       const tree = node.forest.find(sid)
       return tree && { parent: tree.parent, children: [...tree.children].length }
@@ -51,6 +52,7 @@ export class Client implements SimClient {
   readonly #epoch: number
   #requests = 0
   #turn = 0
+  #isAsleep = false
 
   constructor(surroundings: Surroundings, { proxies, life }: ClientContext) {
     this.#surroundings = surroundings
@@ -113,11 +115,22 @@ export class Client implements SimClient {
   }
 
   attach(proxy: Id): void {
+    this.#isAsleep = false
     this.#core.attach(proxy)
   }
 
+  detach(): void {
+    this.#isAsleep = true
+    this.#core.detach()
+  }
+
+  sleep(): void {
+    this.#isAsleep = true
+  }
+
   connected(peer: Peer): void {
-    this.#core.connected(peer)
+    if (this.#isAsleep) this.#surroundings.hangUp(peer.id)
+    else this.#core.connected(peer)
   }
 
   disconnected(peer: Id): void {
@@ -130,7 +143,7 @@ export class Client implements SimClient {
 
   #next(): void {
     this.#surroundings.after(REATTACH_MS, () => {
-      if (this.#core.isAttached) return
+      if (this.#core.isAttached || this.#isAsleep) return
       this.#turn = (this.#turn + 1) % this.#proxies.length
       this.#core.attach(this.#proxies[this.#turn]!)
     })
