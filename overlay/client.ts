@@ -419,6 +419,8 @@ export class ClientCore implements Core {
       if (sender.hashes.has(hash) || policy === undefined) continue
       this.#spb.subscribe(sid, proxy.link, hash, policyOf(policy))
       sender.hashes.add(hash)
+      // It must not overtake what waits for the others.
+      if (sender.isSuspended) this.#spb.suspend(sid, hash)
     }
     const [oldest] = sender.held ?? []
     const first = { epoch: sender.epoch, seq: oldest === undefined ? sender.seq + 1 : seqOf(oldest) }
