@@ -282,13 +282,27 @@ export class ClientCore implements Core {
     if (!this.#isDetached) this.#attached(peer.id)
   }
 
-  /** Tells the proxy everything. */
   #attached(proxy: Id): void {
     this.#awaySince = undefined
+    this.#tellAll()
+    this.#events.attached?.(proxy)
+  }
+
+  /** Tells the proxy everything, with a generation newer than any before. */
+  #tellAll(): void {
     this.#generation = Math.max(this.#generation + 1, Math.floor(this.#surroundings.now()))
     for (const sender of this.#senders.values()) this.#tellOpen(sender)
     for (const subscription of this.#subscriptions.values()) this.#tellSubscribe(subscription)
-    this.#events.attached?.(proxy)
+  }
+
+  /**
+   * An endpoint of this client was attached with a newer generation: before it was started again, by a clock that was
+   * ahead of ours. This attachment is the newer one, and says so.
+   */
+  #outdated({ generation, newest }: Extract<ControlMessage, { kind: 'refused' }>): void {
+    if (!this.isAttached || generation !== this.#generation) return
+    this.#generation = Math.max(this.#generation, newest ?? 0)
+    this.#tellAll()
   }
 
   disconnected(peer: Id): void {
@@ -383,7 +397,8 @@ export class ClientCore implements Core {
         this.#events.subscribed?.(message.sid, message.rid, message.first)
         break
       case 'refused':
-        this.#events.refused?.(message.sid, message.rid, message.reason)
+        if (message.generation === undefined) this.#events.refused?.(message.sid, message.rid, message.reason)
+        else this.#outdated(message)
         break
       case 'senders':
         this.#events.senders?.(message.request, message.senders, message.last)

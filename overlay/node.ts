@@ -387,8 +387,8 @@ export class OverlayNode implements Core, Host {
         this.#receiverProxy.subscribed(from, message.sid, message.rid, message.first)
         break
       case 'refused':
-        if (message.rid === undefined) this.#senderProxy.moved(message.sid, message.generation)
-        else this.#receiverProxy.refused(message.sid, message.rid, message.reason, message.generation)
+        if (message.rid === undefined) this.#senderProxy.refused(message)
+        else this.#receiverProxy.refused(message)
         break
       case 'polled':
         this.#polled(message)

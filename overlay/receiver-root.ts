@@ -74,6 +74,7 @@ export class ReceiverRoot {
         rid,
         reason: 'the receiver is attached elsewhere',
         generation,
+        newest: known.generation,
       })
       return
     }

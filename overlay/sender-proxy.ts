@@ -12,6 +12,7 @@ import { MAX_CLASSES } from './tree.ts'
 import { portionsOf } from './wire/portions.ts'
 
 type Open = Extract<ClientMessage, { kind: 'open' }>
+type Refused = Extract<ClientMessage, { kind: 'refused' }>
 type Want = Extract<PathMessage, { kind: 'want' }>
 
 /** Senders of one client; each has a queue. */
@@ -148,9 +149,12 @@ export class SenderProxy {
   }
 
   /** The sender is attached elsewhere, with a newer generation: what is here of it goes. */
-  moved(sid: Id, generation: number | undefined): void {
+  refused(message: Refused): void {
+    const { sid, generation } = message
     const sender = this.#senders.get(sid)
     if (sender === undefined || sender.generation !== generation) return
+    // A client that is here all the same has a clock that went back: it attaches with a newer generation.
+    if (this.#host.isThere(sender.client)) this.#tellClient(sender, message)
     this.#forget(sid)
   }
 

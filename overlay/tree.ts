@@ -294,13 +294,12 @@ export class Tree {
   registered(register: Register, keep: () => boolean): boolean {
     const { proxy, generation } = register
     const upstream = this.#upstream
-    if (upstream.kind === 'proxy' && upstream.id !== proxy && upstream.generation > generation) {
-      this.#host.tell(proxy, {
-        kind: 'refused',
-        sid: this.sid,
-        reason: 'the sender is attached elsewhere',
-        generation,
-      })
+    const newest = this.#newestGeneration
+    if (generation < newest) {
+      // The proxy that the sender left tells of it until it has finished: that must not end the wait.
+      if (this.isFrom(proxy) && this.#successor !== undefined) return true
+      const reason = 'the sender is attached elsewhere'
+      this.#host.tell(proxy, { kind: 'refused', sid: this.sid, reason, generation, newest })
       return true
     }
     const isFirst = this.#successor?.register.generation !== generation
@@ -313,6 +312,11 @@ export class Tree {
     }
     this.#succeed({ register, keep })
     return true
+  }
+
+  get #newestGeneration(): number {
+    const told = this.#upstream.kind === 'proxy' ? this.#upstream.generation : -1
+    return Math.max(told, this.#successor?.register.generation ?? -1)
   }
 
   /** The proxy that the sender left has sent all it had. */
@@ -352,7 +356,9 @@ export class Tree {
   }
 
   #succeed({ register: { proxy, generation, allow }, keep }: Successor): void {
-    const isNew = !this.isFrom(proxy) || !this.isRoot
+    // Who left and is back has forgotten who wanted what.
+    const isNew =
+      !this.isFrom(proxy) || this.#upstream.kind !== 'proxy' || this.#upstream.generation !== generation
     this.#successor = undefined
     this.#upstream = { kind: 'proxy', id: proxy, generation }
     this.#ancestors = []

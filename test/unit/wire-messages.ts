@@ -142,7 +142,7 @@ export const messages: { readonly [K in ControlMessage['kind']]: fc.Arbitrary<Of
     'first',
   ]),
   refused: aRecord<Of<'refused'>>(
-    { kind: kind('refused'), sid: anId, rid: anId, reason: name, generation: aCount },
+    { kind: kind('refused'), sid: anId, rid: anId, reason: name, generation: aCount, newest: aCount },
     ['rid', 'generation'],
   ),
   list: aRecord<Of<'list'>>({ kind: kind('list'), request: aCount }),
