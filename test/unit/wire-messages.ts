@@ -143,7 +143,7 @@ export const messages: { readonly [K in ControlMessage['kind']]: fc.Arbitrary<Of
   ]),
   refused: aRecord<Of<'refused'>>(
     { kind: kind('refused'), sid: anId, rid: anId, reason: name, generation: aCount, newest: aCount },
-    ['rid', 'generation'],
+    ['rid', 'generation', 'newest'],
   ),
   list: aRecord<Of<'list'>>({ kind: kind('list'), request: aCount }),
   senders: aRecord<Of<'senders'>>({
