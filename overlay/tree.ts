@@ -63,6 +63,7 @@ interface Successor {
   readonly register: Register
   /** Whether this node keeps the sender's items. */
   readonly keep: () => boolean
+  readonly since: number
 }
 
 type How = Pick<Extract<PathMessage, { kind: 'want' }>, 'all' | 'noRedirect'>
@@ -302,15 +303,15 @@ export class Tree {
       this.#host.tell(proxy, { kind: 'refused', sid: this.sid, reason, generation, newest })
       return true
     }
-    const isFirst = this.#successor?.register.generation !== generation
-    if (isFirst && upstream.kind === 'proxy' && upstream.id !== undefined && upstream.id !== proxy) {
+    if (this.#successor?.register.generation === generation) return false
+    if (upstream.kind === 'proxy' && upstream.id !== undefined && upstream.id !== proxy) {
       if (this.#host.isThere(upstream.id)) {
-        this.#successor = { register, keep }
+        this.#successor = { register, keep, since: this.#host.now() }
         this.#host.tell(upstream.id, { kind: 'finish', sid: this.sid, generation })
         return false
       }
     }
-    this.#succeed({ register, keep })
+    this.#succeed(register, keep)
     return true
   }
 
@@ -341,6 +342,8 @@ export class Tree {
   refresh(before: number): void {
     for (const [child, heardAt] of this.#children) if (heardAt < before) this.removeChild(child)
     this.#formerProxy = undefined
+    if (this.#successor !== undefined && this.#host.now() - this.#successor.since > HANDOVER_MS)
+      this.#welcome()
     if (this.#former !== undefined && this.#host.now() - this.#former.since > HANDOVER_MS)
       this.#host.passOn(this, this.#release())
     const next = this.#host.nextHop(this.sid)
@@ -351,11 +354,11 @@ export class Tree {
   /** The proxy that waited is the sender's now, and told so. */
   #welcome(): void {
     const successor = this.#successor!
-    this.#succeed(successor)
+    this.#succeed(successor.register, successor.keep)
     this.#host.tell(successor.register.proxy, { kind: 'rooted', key: this.sid })
   }
 
-  #succeed({ register: { proxy, generation, allow }, keep }: Successor): void {
+  #succeed({ proxy, generation, allow }: Register, keep: Successor['keep']): void {
     // Who left and is back has forgotten who wanted what.
     const isNew =
       !this.isFrom(proxy) || this.#upstream.kind !== 'proxy' || this.#upstream.generation !== generation
