@@ -59,6 +59,19 @@ export interface SenderOptions {
   readonly allow?: readonly Id[]
 }
 
+/** How much there is of what a client has for its endpoints. */
+export interface ClientCounts {
+  readonly senders: number
+  readonly subscriptions: number
+  readonly polls: number
+  /** Entries of its buffers. */
+  readonly buffers: number
+  readonly queues: number
+  readonly queuedBytes: number
+  /** Parts of streams of which it is remembered how far they came. */
+  readonly cursors: number
+}
+
 const SPB_BOUNDS: QueueBounds = { items: 10_000, bytes: 8_388_608 }
 const BUDGET_BYTES = 256 * 1_048_576
 /** A sender tells its highest number so long after it last published. */
@@ -107,6 +120,7 @@ interface Subscription {
 export class ClientCore implements Core {
   readonly #surroundings: Surroundings
   readonly #events: ClientEvents
+  readonly #budget = new Budget(BUDGET_BYTES)
   readonly #spb: RemoteBuffer
   readonly #rb: LocalBuffer
   readonly #bodies = new BodyWriter()
@@ -128,7 +142,7 @@ export class ClientCore implements Core {
     this.#surroundings = surroundings
     this.#events = events
     const shared: Omit<QueueSurroundings, 'buffer'> = {
-      budget: new Budget(BUDGET_BYTES),
+      budget: this.#budget,
       now: () => surroundings.now(),
       random: () => surroundings.random(),
     }
@@ -143,6 +157,19 @@ export class ClientCore implements Core {
       pressure: (queue, isHigh) => this.#falls(queue, isHigh),
     })
     surroundings.after(HEARTBEAT_MS, () => this.#beat())
+  }
+
+  /** How much there is of what it has for its endpoints; all is 0 when they are closed. */
+  get counts(): ClientCounts {
+    return {
+      senders: this.#senders.size,
+      subscriptions: this.#subscriptions.size,
+      polls: this.#polls.size,
+      buffers: this.#spb.size + this.#rb.size,
+      queues: this.#budget.queues.size,
+      queuedBytes: this.#budget.bytes,
+      cursors: this.#proxy?.cursors ?? 0,
+    }
   }
 
   get isAttached(): boolean {

@@ -337,7 +337,7 @@ export class OverlayNode implements Core, Host {
   #clientControl(client: Peer, message: ControlMessage): void {
     switch (message.kind) {
       case 'open':
-        this.#peers.get(client.id)!.isDetached = false
+        this.#peers.get(client.id)!.attached(message.generation)
         this.#senderProxy.open(client, message)
         if (this.#senderProxy.has(client.id, message.sid)) this.#announce()
         break
@@ -348,11 +348,11 @@ export class OverlayNode implements Core, Host {
         this.#senderProxy.granted(client.id, message.sid, message.hashes, message.first)
         break
       case 'detach':
-        this.#peers.get(client.id)!.isDetached = true
-        this.#receiverProxy.detached(client.id, message.generation)
+        if (this.#peers.get(client.id)!.detached(message.generation))
+          this.#receiverProxy.detached(client.id, message.generation)
         break
       case 'subscribe':
-        this.#peers.get(client.id)!.isDetached = false
+        this.#peers.get(client.id)!.attached(message.generation)
         this.#receiverProxy.subscribe(client, message)
         break
       case 'unsubscribe':

@@ -51,6 +51,8 @@ export class PeerLink {
   #isClient = false
   /** When it was disconnected, or detached by its own wish; undefined while it is there. */
   #awayAt: number | undefined
+  /** The newest attachment of a client, over this connection. */
+  #generation = 0
   #unsendable = 0
 
   /** `wake` is called when there is something to send: `flush` has to follow before the time moves on. */
@@ -95,14 +97,23 @@ export class PeerLink {
     return this.#awayAt === undefined ? 0 : this.#surroundings.now() - this.#awayAt
   }
 
-  /** A client that is connected is detached, or attached again. */
-  set isDetached(isDetached: boolean) {
-    this.#awayAt = isDetached ? (this.#awayAt ?? this.#surroundings.now()) : undefined
+  /** A client that is connected is attached, maybe again. */
+  attached(generation: number): void {
+    this.#generation = Math.max(this.#generation, generation)
+    this.#awayAt = undefined
+  }
+
+  /** A client that is connected detaches. False for an attachment that is over already. */
+  detached(generation: number): boolean {
+    if (generation < this.#generation) return false
+    this.#awayAt ??= this.#surroundings.now()
+    return true
   }
 
   connected(peer: Peer): void {
     const now = this.#surroundings.now()
     this.#awayAt = undefined
+    this.#generation = 0
     this.#isClient = peer.kind === 'client'
     this.#connection = {
       peer,
