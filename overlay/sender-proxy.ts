@@ -36,7 +36,7 @@ interface Sender {
   /** What the sender said last, if nothing came after it. */
   marker: Marker | undefined
   departedAt: number | undefined
-  /** Whether the client was told. Told again while it is away, it would take that for an answer when it is back. */
+  /** Whether the client was told. Told while it is away, or again, it would take that for an answer when it is back. */
   isOpened: boolean
   /** The classes that the root wants, and whether the client has them. */
   readonly classes: Map<string, { readonly spec: ClassSpec; isGranted: boolean; heardAt: number }>
@@ -250,7 +250,7 @@ export class SenderProxy {
   /** The root has told what it wants, and that it is the root. */
   opened(sid: Id): void {
     const sender = this.#senders.get(sid)
-    if (sender === undefined || sender.isOpened) return
+    if (sender === undefined || sender.isOpened || !this.#host.isThere(sender.client)) return
     sender.isOpened = true
     this.#tellClient(sender, { kind: 'opened', sid })
   }
