@@ -214,7 +214,9 @@ export class ReceiverRoot {
       this.#rpb.suspend(sid + rid, rid)
       // A proxy that nothing was sent to yet has nothing.
       const hasSome = left.length === 0 || left.at(-1)!.told !== undefined
-      if (hasSome && before !== proxy && this.#host.isThere(before)) {
+      // What was collected for it came from elsewhere: it may have that without a connection to this node.
+      const isReached = left.length > 0 || this.#host.isThere(before)
+      if (hasSome && before !== proxy && isReached) {
         left.push({ proxy: before, since: this.#host.now(), told: undefined })
         this.#leaving.add(subscription)
         this.settle()
