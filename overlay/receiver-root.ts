@@ -32,6 +32,8 @@ interface Subscription {
   isAway: boolean
   /** The proxies it left that still have something for it, the first one first; meanwhile its queue waits. */
   left: Left[]
+  /** Whether its proxy was sent something by another: it may have that without a connection to this node. */
+  wasSent: boolean
   /** Where it began. */
   first: Cursor | undefined
 }
@@ -110,6 +112,7 @@ export class ReceiverRoot {
       isGranted: false,
       isAway: away === true,
       left: [],
+      wasSent: false,
       first: undefined,
     })
   }
@@ -171,6 +174,7 @@ export class ReceiverRoot {
       else if (first.told === undefined && !this.#rpb.isOnItsWay(sid + rid, rid)) {
         first.told = generation
         const to = left[1]?.proxy ?? proxy
+        if (left.length === 1) subscription.wasSent = true
         const at = cursor === undefined ? {} : { cursor }
         this.#host.tell(first.proxy, { kind: 'collect', sid, rid, to, generation, ...at })
       }
@@ -206,7 +210,8 @@ export class ReceiverRoot {
    * it gets what the proxy that it left still has.
    */
   #move(subscription: Subscription, proxy: Id, cursor: Cursor | undefined): void {
-    const { sid, rid, proxy: before, isGranted, isStanding, left } = subscription
+    const { sid, rid, proxy: before, isGranted, isStanding, left, wasSent } = subscription
+    if (before !== proxy) subscription.wasSent = false
     subscription.proxy = proxy
     subscription.cursor = cursor
     subscription.isAway = false
@@ -214,9 +219,7 @@ export class ReceiverRoot {
       this.#rpb.suspend(sid + rid, rid)
       // A proxy that nothing was sent to yet has nothing.
       const hasSome = left.length === 0 || left.at(-1)!.told !== undefined
-      // What was collected for it came from elsewhere: it may have that without a connection to this node.
-      const isReached = left.length > 0 || this.#host.isThere(before)
-      if (hasSome && before !== proxy && isReached) {
+      if (hasSome && before !== proxy && (wasSent || this.#host.isThere(before))) {
         left.push({ proxy: before, since: this.#host.now(), told: undefined })
         this.#leaving.add(subscription)
         this.settle()

@@ -28,6 +28,8 @@ const ROUGH: FaultMix = {
 const DEPARTED_MS = 25_000
 /** A client is away for less than this where nothing may be lost: the lease without what finding out takes. */
 const CALM_AWAY_MS = 12_000
+/** Enough to be attached somewhere. */
+const CALM_STAY_MS = 1_000
 const STAY_MS = 4_000
 const FROM_MS = 3_000
 
@@ -115,7 +117,8 @@ class Roamer {
       const how = SLEEPS[Math.floor(this.#random() * SLEEPS.length)]!
       this.#faults.push({ at, kind: 'sleep', peer, how }, { at: back, kind: 'wake', peer, to: this.#next() })
     }
-    return back + this.#spread(this.#stayMs)
+    // Away twice with hardly a moment between is away for longer.
+    return back + Math.max(this.#isCalm ? CALM_STAY_MS : 0, this.#spread(this.#stayMs))
   }
 
   #awayMs(): number {
