@@ -13,6 +13,11 @@ export class LocalBuffer {
     this.#surroundings = surroundings
   }
 
+  /** How many senders it has anything of. */
+  get size(): number {
+    return this.#entries.size
+  }
+
   /** Adds a receiver; its queue, from which it takes and acknowledges at once. */
   subscribe(sender: string, receiver: string, policy: Policy, bounds: QueueBounds): PrivateQueue {
     this.unsubscribe(sender, receiver)

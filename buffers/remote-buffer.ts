@@ -42,6 +42,11 @@ export class RemoteBuffer {
     this.#surroundings = surroundings
   }
 
+  /** How many senders it has anything of. */
+  get size(): number {
+    return this.#entries.size
+  }
+
   get senders(): Iterable<string> {
     return this.#entries.keys()
   }

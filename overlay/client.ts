@@ -61,6 +61,19 @@ export interface SenderOptions {
   readonly allow?: readonly Id[]
 }
 
+/** How much there is of what a client has for its endpoints. */
+export interface ClientCounts {
+  readonly senders: number
+  readonly subscriptions: number
+  readonly polls: number
+  /** Entries of its buffers. */
+  readonly buffers: number
+  readonly queues: number
+  readonly queuedBytes: number
+  /** Parts of streams of which it is remembered how far they came. */
+  readonly cursors: number
+}
+
 const SPB_BOUNDS: QueueBounds = { items: 10_000, bytes: 8_388_608 }
 const BUDGET_BYTES = 256 * 1_048_576
 /** A sender tells its highest number so long after it last published. */
@@ -109,6 +122,7 @@ interface Subscription {
 export class ClientCore implements Core {
   readonly #surroundings: Surroundings
   readonly #events: ClientEvents
+  readonly #budget = new Budget(BUDGET_BYTES)
   readonly #spb: RemoteBuffer
   readonly #rb: LocalBuffer
   readonly #bodies = new BodyWriter()
@@ -130,7 +144,7 @@ export class ClientCore implements Core {
     this.#surroundings = surroundings
     this.#events = events
     const shared: Omit<QueueSurroundings, 'buffer'> = {
-      budget: new Budget(BUDGET_BYTES),
+      budget: this.#budget,
       now: () => surroundings.now(),
       random: () => surroundings.random(),
     }
@@ -145,6 +159,19 @@ export class ClientCore implements Core {
       pressure: (queue, isHigh) => this.#falls(queue, isHigh),
     })
     surroundings.after(HEARTBEAT_MS, () => this.#beat())
+  }
+
+  /** How much there is of what it has for its endpoints; all is 0 when they are closed. */
+  get counts(): ClientCounts {
+    return {
+      senders: this.#senders.size,
+      subscriptions: this.#subscriptions.size,
+      polls: this.#polls.size,
+      buffers: this.#spb.size + this.#rb.size,
+      queues: this.#budget.queues.size,
+      queuedBytes: this.#budget.bytes,
+      cursors: this.#proxy?.cursors ?? 0,
+    }
   }
 
   get isAttached(): boolean {
@@ -284,13 +311,27 @@ export class ClientCore implements Core {
     if (!this.#isDetached) this.#attached(peer.id)
   }
 
-  /** Tells the proxy everything. */
   #attached(proxy: Id): void {
     this.#awaySince = undefined
+    this.#tellAll()
+    this.#events.attached?.(proxy)
+  }
+
+  /** Tells the proxy everything, with a generation newer than any before. */
+  #tellAll(): void {
     this.#generation = Math.max(this.#generation + 1, Math.floor(this.#surroundings.now()))
     for (const sender of this.#senders.values()) this.#tellOpen(sender)
     for (const subscription of this.#subscriptions.values()) this.#tellSubscribe(subscription)
-    this.#events.attached?.(proxy)
+  }
+
+  /**
+   * An endpoint of this client was attached with a newer generation: before it was started again, by a clock that was
+   * ahead of ours. This attachment is the newer one, and says so.
+   */
+  #outdated({ generation, newest }: Extract<ControlMessage, { kind: 'refused' }>): void {
+    if (!this.isAttached || generation !== this.#generation) return
+    this.#generation = Math.max(this.#generation, newest ?? 0)
+    this.#tellAll()
   }
 
   disconnected(peer: Id): void {
@@ -385,7 +426,8 @@ export class ClientCore implements Core {
         this.#events.subscribed?.(message.sid, message.rid, message.first)
         break
       case 'refused':
-        this.#events.refused?.(message.sid, message.rid, message.reason)
+        if (message.generation === undefined) this.#events.refused?.(message.sid, message.rid, message.reason)
+        else this.#outdated(message)
         break
       case 'others':
         this.#events.others?.(message.nodes, message.move === true, message.load)
@@ -424,6 +466,8 @@ export class ClientCore implements Core {
       if (sender.hashes.has(hash) || policy === undefined) continue
       this.#spb.subscribe(sid, proxy.link, hash, policyOf(policy))
       sender.hashes.add(hash)
+      // It must not overtake what waits for the others.
+      if (sender.isSuspended) this.#spb.suspend(sid, hash)
     }
     const [oldest] = sender.held ?? []
     const first = { epoch: sender.epoch, seq: oldest === undefined ? sender.seq + 1 : seqOf(oldest) }
@@ -496,6 +540,7 @@ export class ClientCore implements Core {
       this.#awaySince = undefined
       this.#events.departed?.()
     }
+    this.#proxy?.sweep(({ sender }) => this.#subscriptions.has(sender))
     if (this.#proxy?.beat() === false) {
       this.#surroundings.hangUp(this.#proxy.id)
       this.disconnected(this.#proxy.id)

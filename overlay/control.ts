@@ -74,8 +74,8 @@ export type ClientMessage =
   | { kind: 'others'; load: number; nodes: readonly NodeInfo[]; move?: boolean }
   /** RP to C: the subscription stands, and begins here; without `first`, with the sender's first event. */
   | { kind: 'subscribed'; sid: Id; rid: Id; first?: Cursor }
-  /** With a generation: that attachment is over, and a newer one counts. */
-  | { kind: 'refused'; sid: Id; rid?: Id; reason: string; generation?: number }
+  /** With a generation: that attachment is over, and a newer one counts; `newest` is that one's. */
+  | { kind: 'refused'; sid: Id; rid?: Id; reason: string; generation?: number; newest?: number }
   | { kind: 'list'; request: number }
   | { kind: 'senders'; request: number; senders: readonly SenderInfo[]; last: boolean }
   /** C to RP: what does the sender's root have from `since` on? Without it: the newest event. */

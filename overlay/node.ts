@@ -10,7 +10,7 @@ import { compilePolicy } from '../policies/compile.ts'
 import { SpillwayError } from '../policies/error.ts'
 import { noPolicy, type Policy, type PolicySpec } from '../policies/policy.ts'
 import { type ClientState, Clients, type ClientsHost } from './clients.ts'
-import type { ControlMessage, NodeInfo, RoutedMessage, SenderInfo } from './control.ts'
+import type { ControlMessage, NodeInfo, RoutedMessage, SenderInfo, ToldCursor } from './control.ts'
 import { Forest } from './forest.ts'
 import { type Host, LEASE_MS, REFRESH_MS } from './host.ts'
 import { compareDistance, type Id } from './id.ts'
@@ -49,6 +49,32 @@ export interface NodeOptions {
   clientChanged?(client: Id, state: ClientState): void
 }
 
+/** How much there is of what a node has for clients. */
+export interface NodeCounts {
+  /** That are connected, or were until lately. */
+  readonly clients: number
+  /** Entries of its buffers. */
+  readonly buffers: number
+  readonly queues: number
+  readonly queuedBytes: number
+  readonly unacknowledgedBytes: number
+  /** Control messages that wait for a connection. */
+  readonly waitingMessages: number
+  /** Parts of streams of which it is remembered how far they came. */
+  readonly cursors: number
+  readonly trees: number
+  /** Of clients that are attached here, or were and move. */
+  readonly senders: number
+  readonly receivers: number
+  /** Senders of receivers whose root is here. */
+  readonly rooted: number
+  /** Queues of receivers that are away: of this root elsewhere, and of others here. */
+  readonly mirrors: number
+  readonly polls: number
+  /** What roots keep for those who pull. */
+  readonly rings: number
+}
+
 const DEFAULT_BOUNDS: QueueBounds = { items: 10_000, bytes: 8_388_608 }
 const DEFAULT_BUDGET_BYTES = 512 * 1_048_576
 /** Below the connections that a node may have: who is sent on needs one until it has gone. */
@@ -76,6 +102,7 @@ export class OverlayNode implements Core, Host {
   readonly #clients: Clients
   readonly #policies = new Map<string, Policy>()
   readonly #budget: Budget
+  readonly #buffers: RemoteBuffer[] = []
   readonly #forest: Forest
   readonly #senderProxy: SenderProxy
   readonly #receiverProxy: ReceiverProxy
@@ -168,6 +195,28 @@ export class OverlayNode implements Core, Host {
       this.#clients.leave()
       this.#refresh()
     })
+  }
+
+  /** What it has for clients. Once they have all departed, all is 0; only rings are kept for an hour. */
+  get counts(): NodeCounts {
+    const links = [...this.#peers.values()]
+    const sum = (of: (link: PeerLink) => number) => links.reduce((all, link) => all + of(link), 0)
+    return {
+      clients: links.filter(({ isClient }) => isClient).length,
+      buffers: this.#buffers.reduce((all, { size }) => all + size, 0),
+      queues: this.#budget.queues.size,
+      queuedBytes: this.#budget.bytes,
+      unacknowledgedBytes: sum(({ link }) => link.unacknowledgedBytes),
+      waitingMessages: sum(({ waiting }) => waiting) + this.#ownMessages.length,
+      cursors: sum(({ cursors }) => cursors),
+      trees: [...this.#forest.trees].length,
+      senders: this.#senderProxy.size,
+      receivers: this.#receiverProxy.size,
+      rooted: this.#receiverRoot.size,
+      mirrors: this.#receiverRoot.mirrors,
+      polls: this.#pollProxy.size + this.#pollProxy.askers,
+      rings: this.#senderRoot.size,
+    }
   }
 
   connected(peer: Peer): void {
@@ -361,7 +410,7 @@ export class OverlayNode implements Core, Host {
   #clientControl(client: Peer, message: ControlMessage): void {
     switch (message.kind) {
       case 'open':
-        this.#attached(client.id)
+        this.#attached(client.id, message.generation)
         this.#senderProxy.open(client, message)
         if (this.#senderProxy.has(client.id, message.sid)) this.#announce()
         break
@@ -372,12 +421,13 @@ export class OverlayNode implements Core, Host {
         this.#senderProxy.granted(client.id, message.sid, message.hashes, message.first)
         break
       case 'detach':
-        this.#peers.get(client.id)!.isDetached = true
-        this.#clients.become(client.id, 'detached')
-        this.#receiverProxy.detached(client.id, message.generation)
+        if (this.#peers.get(client.id)!.detached(message.generation)) {
+          this.#clients.become(client.id, 'detached')
+          this.#receiverProxy.detached(client.id, message.generation)
+        }
         break
       case 'subscribe':
-        this.#attached(client.id)
+        this.#attached(client.id, message.generation)
         this.#receiverProxy.subscribe(client, message)
         break
       case 'unsubscribe':
@@ -392,8 +442,8 @@ export class OverlayNode implements Core, Host {
     }
   }
 
-  #attached(client: Id): void {
-    this.#peers.get(client)!.isDetached = false
+  #attached(client: Id, generation: number): void {
+    this.#peers.get(client)!.attached(generation)
     this.#clients.become(client, 'attached')
   }
 
@@ -429,8 +479,8 @@ export class OverlayNode implements Core, Host {
         this.#receiverProxy.subscribed(from, message.sid, message.rid, message.first)
         break
       case 'refused':
-        if (message.rid === undefined) this.#senderProxy.moved(message.sid, message.generation)
-        else this.#receiverProxy.refused(message.sid, message.rid, message.reason, message.generation)
+        if (message.rid === undefined) this.#senderProxy.refused(message)
+        else this.#receiverProxy.refused(message)
         break
       case 'polled':
         this.#polled(message)
@@ -557,6 +607,23 @@ export class OverlayNode implements Core, Host {
     this.#forest.refresh(before)
     this.#senderRoot.refresh()
     this.#clients.refresh()
+    for (const [id, link] of this.#peers) link.sweep((cursor) => this.#isExpected(id, cursor))
+  }
+
+  /** Whether somebody here takes what a peer sends of this. */
+  #isExpected(from: Id, { toward, sender }: ToldCursor): boolean {
+    switch (toward) {
+      case 'SP':
+        return this.#senderProxy.has(from, sender)
+      case 'SR':
+      case 'RR':
+        return this.#forest.find(sender) !== undefined
+      case 'RP':
+      case 'RC':
+        return this.#receiverProxy.has(sender)
+      case 'SI':
+        return this.#receiverRoot.isMirroredFrom(from, sender)
+    }
   }
 
   #announce(): void {
@@ -627,11 +694,13 @@ export class OverlayNode implements Core, Host {
 
   #newBuffer(buffer: RemoteBufferName, bounds: QueueBounds): RemoteBuffer {
     const surroundings = this.#surroundings
-    return new RemoteBuffer(bounds, {
+    const made = new RemoteBuffer(bounds, {
       buffer,
       budget: this.#budget,
       now: () => surroundings.now(),
       random: () => surroundings.random(),
     })
+    this.#buffers.push(made)
+    return made
   }
 }

@@ -51,6 +51,8 @@ export class PeerLink {
   #isClient = false
   /** When it was disconnected, or detached by its own wish; undefined while it is there. */
   #awayAt: number | undefined
+  /** The newest attachment of a client, over this connection. */
+  #generation = 0
   #unsendable = 0
 
   /** `wake` is called when there is something to send: `flush` has to follow before the time moves on. */
@@ -70,6 +72,21 @@ export class PeerLink {
     return this.#connection?.peer
   }
 
+  /** Whether it was a client that was connected last. */
+  get isClient(): boolean {
+    return this.#isClient
+  }
+
+  /** Control messages that wait for a connection. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** Parts of which it is remembered what the peer sent. */
+  get cursors(): number {
+    return this.#cursors.size
+  }
+
   /** How many items and control messages no frame could hold. */
   get unsendable(): number {
     return this.#unsendable
@@ -80,14 +97,23 @@ export class PeerLink {
     return this.#awayAt === undefined ? 0 : this.#surroundings.now() - this.#awayAt
   }
 
-  /** A client that is connected is detached, or attached again. */
-  set isDetached(isDetached: boolean) {
-    this.#awayAt = isDetached ? (this.#awayAt ?? this.#surroundings.now()) : undefined
+  /** A client that is connected is attached, maybe again. */
+  attached(generation: number): void {
+    this.#generation = Math.max(this.#generation, generation)
+    this.#awayAt = undefined
+  }
+
+  /** A client that is connected detaches. False for an attachment that is over already. */
+  detached(generation: number): boolean {
+    if (generation < this.#generation) return false
+    this.#awayAt ??= this.#surroundings.now()
+    return true
   }
 
   connected(peer: Peer): void {
     const now = this.#surroundings.now()
     this.#awayAt = undefined
+    this.#generation = 0
     this.#isClient = peer.kind === 'client'
     this.#connection = {
       peer,
@@ -132,6 +158,11 @@ export class PeerLink {
       this.#unsendable++
       return undefined
     }
+  }
+
+  /** Forgets how far parts came that nobody here expects any more. */
+  sweep(isExpected: (cursor: ToldCursor) => boolean): void {
+    for (const [key, cursor] of this.#cursors) if (!isExpected(cursor)) this.#cursors.delete(key)
   }
 
   /** Takes away what waits to be told. */

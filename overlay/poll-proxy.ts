@@ -50,6 +50,11 @@ export class PollProxy {
     return this.#pending.size
   }
 
+  /** Clients that have polled. */
+  get askers(): number {
+    return this.#askers.size
+  }
+
   poll(client: Id, { request, sid, since }: Poll): void {
     const now = this.#host.now()
     const asker = this.#askerOf(client, now)

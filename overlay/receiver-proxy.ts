@@ -10,6 +10,7 @@ import { type Id, idOfEndpoint } from './id.ts'
 import type { Peer } from './surroundings.ts'
 
 type Subscribe = Extract<ClientMessage, { kind: 'subscribe' }>
+type Refused = Extract<ClientMessage, { kind: 'refused' }>
 type Collect = Extract<PathMessage, { kind: 'collect' }>
 
 /** Subscriptions of one client; each has a queue. */
@@ -73,6 +74,17 @@ export class ReceiverProxy {
     this.#rcb = rcb
   }
 
+  /** Receivers that are here or were, by every index, with those of them that move. */
+  get size(): number {
+    const moving = this.#leaving.size + this.#succeeding.size
+    return this.#subscriptions.size + this.#byReceiver.size + this.#byClient.size + moving
+  }
+
+  /** Whether something may come for it: by the IDs of sender and receiver behind one another. */
+  has(receiver: string): boolean {
+    return this.#subscriptions.has(receiver)
+  }
+
   subscribe(client: Peer, { sid, rid, name, policy: spec, generation, cursor }: Subscribe): void {
     try {
       if (idOfEndpoint(client.key, name) !== rid)
@@ -130,11 +142,14 @@ export class ReceiverProxy {
     })
   }
 
-  refused(sid: Id, rid: Id, reason: string, generation: number | undefined): void {
-    const subscription = this.#find(sid, rid)
+  refused(message: Refused): void {
+    const { sid, rid, generation } = message
+    const subscription = rid === undefined ? undefined : this.#find(sid, rid)
     if (subscription === undefined) return
-    if (generation === undefined) this.#host.tell(subscription.client, { kind: 'refused', sid, rid, reason })
-    else if (generation !== subscription.generation) return
+    if (generation !== undefined && generation !== subscription.generation) return
+    // A client that is here all the same has a clock that went back: it attaches with a newer generation.
+    if (generation === undefined || this.#host.isThere(subscription.client))
+      this.#host.tell(subscription.client, message)
     this.#forget(subscription)
   }
 

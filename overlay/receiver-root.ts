@@ -33,6 +33,8 @@ interface Subscription {
   isAway: boolean
   /** The proxies it left that still have something for it, the first one first; meanwhile its queue waits. */
   left: Left[]
+  /** Whether its proxy was sent something by another: it may have that without a connection to this node. */
+  wasSent: boolean
   /** Where it began. */
   first: Cursor | undefined
   /** The root before this one is sending what waited there; undefined when it is done, or when there was none. */
@@ -72,6 +74,11 @@ export class ReceiverRoot {
     this.#mirrors = mirrors
   }
 
+  /** Senders that receivers have whose root is here, with those of them that move. */
+  get size(): number {
+    return this.#bySender.size + this.#leaving.size
+  }
+
   subscribe(message: Subscribe): void {
     const { sid, rid, proxy, owner, policy: spec, generation, cursor, pending, away } = message
     const known = this.#find(sid, rid) ?? this.#adopt(message)
@@ -84,6 +91,7 @@ export class ReceiverRoot {
         rid,
         reason: 'the receiver is attached elsewhere',
         generation,
+        newest: known.generation,
       })
       return
     }
@@ -121,11 +129,22 @@ export class ReceiverRoot {
       isGranted: false,
       isAway: away === true,
       left: [],
+      wasSent: false,
       first: undefined,
       catching: undefined,
       caught: undefined,
       isOver: false,
     })
+  }
+
+  get mirrors(): number {
+    return this.#mirrors.mirrored + this.#mirrors.copies
+  }
+
+  /** Whether another root sends here what waits there for a receiver that is away. */
+  isMirroredFrom(root: Id, key: string): boolean {
+    const [sid, rid] = [key.slice(0, key.length / 2), key.slice(key.length / 2)]
+    return this.#mirrors.copyOf(sid, rid)?.root === root || this.#find(sid, rid)?.catching?.root === root
   }
 
   /** Whether it is nobody's root. */
@@ -248,6 +267,7 @@ export class ReceiverRoot {
       else if (first.told === undefined && isGranted && !this.#rpb.isOnItsWay(key, rid)) {
         first.told = generation
         const to = left[1]?.proxy ?? proxy
+        if (left.length === 1) subscription.wasSent = true
         const at = {
           ...(cursor === undefined ? {} : { cursor }),
           ...(begins === undefined ? {} : { first: begins }),
@@ -299,7 +319,8 @@ export class ReceiverRoot {
    * it gets what the proxy that it left still has.
    */
   #move(subscription: Subscription, proxy: Id, cursor: Cursor | undefined): void {
-    const { sid, rid, proxy: before, isStanding, left } = subscription
+    const { sid, rid, proxy: before, isStanding, left, wasSent } = subscription
+    if (before !== proxy) subscription.wasSent = false
     subscription.proxy = proxy
     subscription.cursor = cursor
     subscription.isAway = false
@@ -307,7 +328,7 @@ export class ReceiverRoot {
     this.#rpb.suspend(sid + rid, rid)
     // A proxy that nothing was sent to yet has nothing.
     const hasSome = left.length === 0 || left.at(-1)!.told !== undefined
-    if (hasSome && before !== proxy && this.#host.isThere(before)) {
+    if (hasSome && before !== proxy && (wasSent || this.#host.isThere(before))) {
       left.push({ proxy: before, since: this.#host.now(), told: undefined })
       this.#leaving.add(subscription)
       this.settle()
@@ -409,7 +430,14 @@ export class ReceiverRoot {
     }
     this.#mirrors.forget(sid, rid)
     const { proxy, generation, cursor, first } = mirror
-    const states = { isStanding: true, isGranted: true, isAway: true, isOver: false, left: [] }
+    const states = {
+      isStanding: true,
+      isGranted: true,
+      isAway: true,
+      isOver: false,
+      left: [],
+      wasSent: false,
+    }
     const heardAt = this.#host.now()
     const isThere = this.#host.isThere(root)
     const catching = isThere ? { root, since: heardAt, until: undefined, early: [] } : undefined

@@ -12,6 +12,7 @@ import { MAX_CLASSES } from './tree.ts'
 import { portionsOf } from './wire/portions.ts'
 
 type Open = Extract<ClientMessage, { kind: 'open' }>
+type Refused = Extract<ClientMessage, { kind: 'refused' }>
 type Want = Extract<PathMessage, { kind: 'want' }>
 
 /** Senders of one client; each has a queue. */
@@ -35,7 +36,7 @@ interface Sender {
   /** What the sender said last, if nothing came after it. */
   marker: Marker | undefined
   departedAt: number | undefined
-  /** Whether the client was told. Told again while it is away, it would take that for an answer when it is back. */
+  /** Whether the client was told. Told while it is away, or again, it would take that for an answer when it is back. */
   isOpened: boolean
   /** The classes that the root wants, and whether the client has them. */
   readonly classes: Map<string, { readonly spec: ClassSpec; isGranted: boolean; heardAt: number }>
@@ -60,6 +61,11 @@ export class SenderProxy {
   /** What the directory says of the senders here that have not ended. */
   get infos(): SenderInfo[] {
     return [...this.#senders.values()].filter(({ marker }) => marker?.end !== true).map(({ info }) => info)
+  }
+
+  /** Senders that are here or were, with those of them that move. */
+  get size(): number {
+    return this.#senders.size + this.#succeeding.size + this.#finishing.size
   }
 
   /** Whether this client may publish as this sender here. */
@@ -145,9 +151,12 @@ export class SenderProxy {
   }
 
   /** The sender is attached elsewhere, with a newer generation: what is here of it goes. */
-  moved(sid: Id, generation: number | undefined): void {
+  refused(message: Refused): void {
+    const { sid, generation } = message
     const sender = this.#senders.get(sid)
     if (sender === undefined || sender.generation !== generation) return
+    // A client that is here all the same has a clock that went back: it attaches with a newer generation.
+    if (this.#host.isThere(sender.client)) this.#tellClient(sender, message)
     this.#forget(sid)
   }
 
@@ -244,7 +253,7 @@ export class SenderProxy {
   /** The root has told what it wants, and that it is the root. */
   opened(sid: Id): void {
     const sender = this.#senders.get(sid)
-    if (sender === undefined || sender.isOpened) return
+    if (sender === undefined || sender.isOpened || !this.#host.isThere(sender.client)) return
     sender.isOpened = true
     this.#tellClient(sender, { kind: 'opened', sid })
   }

@@ -63,6 +63,7 @@ interface Successor {
   readonly register: Register
   /** Whether this node keeps the sender's items. */
   readonly keep: () => boolean
+  readonly since: number
 }
 
 type How = Pick<Extract<PathMessage, { kind: 'want' }>, 'all' | 'noRedirect'>
@@ -296,25 +297,29 @@ export class Tree {
   registered(register: Register, keep: () => boolean): boolean {
     const { proxy, generation } = register
     const upstream = this.#upstream
-    if (upstream.kind === 'proxy' && upstream.id !== proxy && upstream.generation > generation) {
-      this.#host.tell(proxy, {
-        kind: 'refused',
-        sid: this.sid,
-        reason: 'the sender is attached elsewhere',
-        generation,
-      })
+    const newest = this.#newestGeneration
+    if (generation < newest) {
+      // The proxy that the sender left tells of it until it has finished: that must not end the wait.
+      if (this.isFrom(proxy) && this.#successor !== undefined) return true
+      const reason = 'the sender is attached elsewhere'
+      this.#host.tell(proxy, { kind: 'refused', sid: this.sid, reason, generation, newest })
       return true
     }
-    const isFirst = this.#successor?.register.generation !== generation
-    if (isFirst && upstream.kind === 'proxy' && upstream.id !== undefined && upstream.id !== proxy) {
+    if (this.#successor?.register.generation === generation) return false
+    if (upstream.kind === 'proxy' && upstream.id !== undefined && upstream.id !== proxy) {
       if (this.#host.isThere(upstream.id)) {
-        this.#successor = { register, keep }
+        this.#successor = { register, keep, since: this.#host.now() }
         this.#host.tell(upstream.id, { kind: 'finish', sid: this.sid, generation })
         return false
       }
     }
-    this.#succeed({ register, keep })
+    this.#succeed(register, keep)
     return true
+  }
+
+  get #newestGeneration(): number {
+    const told = this.#upstream.kind === 'proxy' ? this.#upstream.generation : -1
+    return Math.max(told, this.#successor?.register.generation ?? -1)
   }
 
   /** The proxy that the sender left has sent all it had. */
@@ -344,6 +349,8 @@ export class Tree {
   refresh(before: number): void {
     for (const [child, heardAt] of this.#children) if (heardAt < before) this.removeChild(child)
     if (this.#host.now() - this.#since > HANDOVER_MS) this.#formerProxy = undefined
+    if (this.#successor !== undefined && this.#host.now() - this.#successor.since > HANDOVER_MS)
+      this.#welcome()
     if (this.#former !== undefined && this.#host.now() - this.#former.since > HANDOVER_MS)
       this.#host.passOn(this, this.#release())
     const next = this.#host.nextHop(this.sid)
@@ -354,12 +361,14 @@ export class Tree {
   /** The proxy that waited is the sender's now, and told so. */
   #welcome(): void {
     const successor = this.#successor!
-    this.#succeed(successor)
+    this.#succeed(successor.register, successor.keep)
     this.#host.tell(successor.register.proxy, { kind: 'rooted', key: this.sid })
   }
 
-  #succeed({ register: { proxy, generation, allow }, keep }: Successor): void {
-    const isNew = !this.isFrom(proxy) || !this.isRoot
+  #succeed({ proxy, generation, allow }: Register, keep: Successor['keep']): void {
+    // Who left and is back has forgotten who wanted what.
+    const isNew =
+      !this.isFrom(proxy) || this.#upstream.kind !== 'proxy' || this.#upstream.generation !== generation
     this.#successor = undefined
     this.#upstream = { kind: 'proxy', id: proxy, generation }
     this.#ancestors = []

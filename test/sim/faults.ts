@@ -34,6 +34,12 @@ export type Fault =
   | { readonly at: number; readonly kind: 'join' | 'leave'; readonly peer: string }
   /** A client attaches to another node. */
   | { readonly at: number; readonly kind: 'move'; readonly peer: string; readonly to: string }
+  /** A client is away, until it wakes: it asked, its connection is cut and nobody dials, or nothing reaches it. */
+  | { readonly at: number; readonly kind: 'sleep'; readonly peer: string; readonly how: SleepKind }
+  /** It attaches to a node, this one or another. */
+  | { readonly at: number; readonly kind: 'wake'; readonly peer: string; readonly to: string }
+
+export type SleepKind = 'asked' | 'cut' | 'silent'
 
 /** What a scenario does for faults that are more than the network's. */
 export interface FaultStage {
@@ -41,6 +47,8 @@ export interface FaultStage {
   join(name: string): void
   leave(name: string): void
   move(client: string, to: string): void
+  sleep(client: string, how: SleepKind): void
+  wake(client: string, to: string): void
 }
 
 /** Applies faults; it remembers which partition has which name. */
@@ -71,6 +79,12 @@ export class FaultInjector {
         return
       case 'move':
         this.#stage.move(fault.peer, fault.to)
+        return
+      case 'sleep':
+        this.#stage.sleep(fault.peer, fault.how)
+        return
+      case 'wake':
+        this.#stage.wake(fault.peer, fault.to)
         return
       default:
         this.#applyToPeer(fault)

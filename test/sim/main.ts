@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { MIXED } from './faults.ts'
 import { makeClient, makeNode } from './overlay.ts'
+import { roamingScenario } from './roaming.ts'
 import { type MakeClient, type MakeNode, runScenario, type Scenario } from './scenario.ts'
 import { SCENARIO_LIMITS, seededScenario } from './seeded-scenario.ts'
 import { ToyClient, ToyNode } from './toy.ts'
@@ -19,6 +20,8 @@ const USAGE = `usage: npm run sim -- [options]
   --exact           these numbers, not at most
   --no-faults       nothing happens to anybody
   --crash-clients   clients crash, too
+  --roam            clients roam, among nodes with faults; nothing may be left of them in the end
+  --roam-calmly     clients roam, among nodes without: nothing may be lost
   --cores toy       the simulator's own toys instead of the overlay
   --scenario FILE   this scenario instead of a seed's
   --print           print the scenario as JSON, and do not run it
@@ -47,6 +50,8 @@ const { values } = parseArgs({
     exact: { type: 'boolean', default: false },
     'no-faults': { type: 'boolean', default: false },
     'crash-clients': { type: 'boolean', default: false },
+    roam: { type: 'boolean', default: false },
+    'roam-calmly': { type: 'boolean', default: false },
     cores: { type: 'string', default: 'overlay' },
     scenario: { type: 'string' },
     print: { type: 'boolean', default: false },
@@ -73,7 +78,14 @@ function* scenarios(): Generator<Scenario> {
     return
   }
   const first = numberOf(values.seed)
-  for (let seed = first; seed < first + numberOf(values.seeds); seed++) yield seededScenario(seed, limits())
+  for (let seed = first; seed < first + numberOf(values.seeds); seed++) yield scenarioOf(seed)
+}
+
+function scenarioOf(seed: number): Scenario {
+  const isCalm = values['roam-calmly']
+  return isCalm || values.roam
+    ? roamingScenario(seed, { ...limits(), isCalm })
+    : seededScenario(seed, limits())
 }
 
 function limits() {

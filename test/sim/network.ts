@@ -221,9 +221,22 @@ export class Network implements PipeOwner, TableWorld {
     this.#reachAgain()
   }
 
+  /** Nothing reaches this peer, and nothing of it reaches anybody, until it rejoins: a phone without coverage. */
+  isolate(peer: SimPeer): void {
+    peer.isIsolated = true
+    this.#breakAfterDetection(() => peer.isIsolated)
+  }
+
+  rejoin(peer: SimPeer): void {
+    if (!peer.isIsolated) return
+    peer.isIsolated = false
+    this.#reachAgain()
+  }
+
   /** All partitions heal, all links are as at first, and who stands still or does not read goes on. */
   healAll(): void {
     this.#silencedPairs.clear()
+    for (const peer of this.peers) peer.isIsolated = false
     this.heal(this.#partitions)
     this.#pairs.clear()
     for (const peer of this.peers) {
@@ -492,7 +505,7 @@ export class Network implements PipeOwner, TableWorld {
   }
 
   #reach(a: SimPeer, b: SimPeer): boolean {
-    if (a.sides !== b.sides) return false
+    if (a.sides !== b.sides || a.isIsolated || b.isIsolated) return false
     return this.#silencedPairs.size === 0 || !this.#silencedPairs.has(pairOf(a, b))
   }
 

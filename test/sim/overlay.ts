@@ -25,6 +25,8 @@ import type { Taken } from './witness.ts'
 
 /** A client that lost its proxy tries the next after so long. */
 const REATTACH_MS = 500
+/** Of the nodes that it was told of, a client remembers so many. */
+const MAX_PROXIES = 16
 /** Of the other nodes, a node knows so many by gossip. */
 const KNOWN_MEMBERS = 8
 const QUEUE_ITEMS = 1_000
@@ -34,6 +36,7 @@ export const makeNode: MakeNode = (surroundings, { directory }) => {
   const node = new OverlayNode(withDirectory(surroundings, directory))
   return Object.assign(node, {
     figures: () => ({ queues: node.budget.queues.size }),
+    held: () => ({ ...node.counts, rings: 0 }),
     place(sid: Id) {
       const tree = node.forest.find(sid)
       return tree && { parent: tree.parent, children: [...tree.children].length }
@@ -46,7 +49,7 @@ export const makeClient: MakeClient = (surroundings, context) => new Client(surr
 export class Client implements SimClient {
   readonly hasReceipts = false
   readonly #surroundings: Surroundings
-  readonly #proxies: readonly Id[]
+  #proxies: readonly Id[]
   readonly #core: ClientCore
   readonly #receivers = new Map<string, Receiver>()
   readonly #drained = new Map<Id, () => void>()
@@ -54,6 +57,7 @@ export class Client implements SimClient {
   readonly #epoch: number
   #requests = 0
   #turn = 0
+  #isAsleep = false
 
   constructor(surroundings: Surroundings, { proxies, life }: ClientContext) {
     this.#surroundings = surroundings
@@ -117,11 +121,22 @@ export class Client implements SimClient {
   }
 
   attach(proxy: Id): void {
+    this.#isAsleep = false
     this.#core.attach(proxy)
   }
 
+  detach(): void {
+    this.#isAsleep = true
+    this.#core.detach()
+  }
+
+  sleep(): void {
+    this.#isAsleep = true
+  }
+
   connected(peer: Peer): void {
-    this.#core.connected(peer)
+    if (this.#isAsleep) this.#surroundings.hangUp(peer.id)
+    else this.#core.connected(peer)
   }
 
   disconnected(peer: Id): void {
@@ -133,12 +148,13 @@ export class Client implements SimClient {
   }
 
   #others(nodes: readonly NodeInfo[], move: boolean): void {
+    this.#proxies = [...new Set([...this.#proxies, ...nodes.map(({ id }) => id)])].slice(-MAX_PROXIES)
     if (move && nodes.length > 0) this.#core.attach(nodes[0]!.id)
   }
 
   #next(): void {
     this.#surroundings.after(REATTACH_MS, () => {
-      if (this.#core.isAttached) return
+      if (this.#core.isAttached || this.#isAsleep) return
       this.#turn = (this.#turn + 1) % this.#proxies.length
       this.#core.attach(this.#proxies[this.#turn]!)
     })

@@ -18,6 +18,8 @@ export class SimPeer {
   lives = 0
   /** A bit for each partition: peers reach each other when they are on the same sides of all. */
   sides = 0
+  /** Whether it reaches nobody. */
+  isIsolated = false
   /** Whether it takes what arrives. */
   isReading = true
   /** Whether its process stands still: it does not read, and its timers are late. */

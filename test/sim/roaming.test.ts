@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { seeded } from '../../policies/chance.ts'
 import type { Fault } from './faults.ts'
 import { makeClient, makeNode } from './overlay.ts'
+import { roamingScenario } from './roaming.ts'
 import { runScenario, type Scenario } from './scenario.ts'
+
+/** More on demand: `ROAMING_SEEDS=500 npx vitest run test/sim/roaming.test.ts`, or `npm run sim -- --roam --seeds 500`. */
+const SEEDS = Number(process.env.ROAMING_SEEDS ?? 24)
+const SMALL = { clients: 16, receivers: 24, durationMs: 45_000 }
 
 const NODES = 30
 const CLIENTS = 20
@@ -24,6 +29,41 @@ describe('clients that roam', () => {
       gaps: epochs.reduce((sum, epoch) => sum + epoch.gaps, 0),
     }))
     expect(gaps.filter((one) => one.gaps > 0)).toEqual([])
+  })
+})
+
+describe('clients that are away now and then, and come back elsewhere', () => {
+  const seeds = Array.from({ length: SEEDS }, (_, i) => 1 + i)
+
+  it('lose nothing as long as nobody crashes, and leave nothing when they depart', {
+    timeout: 600_000,
+  }, () => {
+    for (const seed of seeds) {
+      const scenario = roamingScenario(seed, { ...SMALL, isCalm: true })
+      const { violations, statistics } = runScenario(scenario, makeNode, makeClient)
+      expect(violations, `seed ${seed}`).toEqual([])
+      expect(statistics.gaps, `seed ${seed}`).toBe(0)
+    }
+  })
+
+  it('have exact receipts among nodes that crash, restart and are cut off', { timeout: 600_000 }, () => {
+    for (const seed of seeds) {
+      const { violations } = runScenario(roamingScenario(seed, SMALL), makeNode, makeClient)
+      expect(violations, `seed ${seed}`).toEqual([])
+    }
+  })
+
+  it('and so have they among up to 200 nodes', { timeout: 600_000 }, () => {
+    const limits = { nodes: 200, clients: 60, receivers: 100, exact: true, durationMs: 30_000, everyMs: 200 }
+    const { violations, statistics } = runScenario(roamingScenario(1, limits), makeNode, makeClient)
+    expect(violations).toEqual([])
+    expect(statistics.gaps).toBeGreaterThan(0)
+  })
+
+  it('are told from clients that lose something: the witness sees it', () => {
+    const scenario = { ...roamingScenario(2, SMALL), isLossless: true }
+    const { violations } = runScenario(scenario, makeNode, makeClient)
+    expect(violations.join()).toContain('where nothing may be lost')
   })
 })
 

@@ -10,7 +10,7 @@ import type { Core, Surroundings } from '../../overlay/surroundings.ts'
 import { seeded } from '../../policies/chance.ts'
 import type { Attributes } from '../../policies/event.ts'
 import type { PolicySpec } from '../../policies/policy.ts'
-import { type Fault, FaultInjector, type FaultStage } from './faults.ts'
+import { type Fault, FaultInjector, type FaultStage, type SleepKind } from './faults.ts'
 import { mix } from './hash.ts'
 import { Network, type NetworkOptions } from './network.ts'
 import type { SimPeer } from './peer.ts'
@@ -62,6 +62,10 @@ export interface Scenario {
   /** Senders say that no more will come when receipts are complete, or so long after the healing. */
   readonly endAfterMs?: number
   readonly faults: readonly Fault[]
+  /** Nothing of this may lose anything: no event may be in a gap. */
+  readonly isLossless?: boolean
+  /** In the end all clients leave for good, some without a word: then no node may have anything left of them. */
+  readonly departs?: boolean
   readonly network?: Partial<Omit<NetworkOptions, 'seed' | 'log'>>
 }
 
@@ -75,6 +79,8 @@ export interface SimNode extends Core {
   place?(sid: Id): TreePlace | undefined
   /** Its own figures. */
   figures?(): Readonly<Record<string, number>>
+  /** What it has for clients, by kind. */
+  held?(): Readonly<Record<string, number>>
 }
 
 /** What is asked of a client's core. It attaches by itself to one of its proxies. */
@@ -89,8 +95,12 @@ export interface SimClient extends Core {
   end(name: string, drained?: () => void): void
   /** `available` is called when there may be something to take. */
   subscribe(subscription: SimSubscription, available: () => void): SimReceiver
-  /** Moves to another proxy. */
+  /** Moves to another proxy, or is back at one. */
   attach?(proxy: Id): void
+  /** Asks its proxy to let go. */
+  detach?(): void
+  /** From now on it does not look for a node, until it attaches. */
+  sleep?(): void
   figures?(): Readonly<Record<string, number>>
 }
 
@@ -151,6 +161,10 @@ const LOOK_WHETHER_LEFT_MS = 100
 const END_AFTER_MS = 30_000
 /** What happens after the end is watched for so long. */
 const WATCH_MS = 2_000
+/** The lease and as much again, for what is told again by others, and a minute for those that ended. */
+const DEPART_MS = 120_000
+/** Its heartbeat. */
+const NODE_TIMERS = 1
 /** How long gossip takes to reach everybody. */
 const GOSSIP_MS = 2_000
 /** How often it is looked whether all receipts are complete. */
@@ -198,7 +212,7 @@ class Run implements FaultStage {
   readonly #subscribersOf: ReadonlyMap<number, readonly Subscriber[]>
   readonly #latencies = new Histogram()
   readonly #announced = new Map<Id, { info: SenderInfo; at: number }>()
-  /** Clients that have left for good. */
+  /** Clients that have left for good, and nodes that have left in order. */
   readonly #left = new Set<SimPeer>()
   #isHealed = false
 
@@ -227,14 +241,19 @@ class Run implements FaultStage {
     this.network.runUntil(durationMs)
     const measured = this.#measure()
     this.#heal()
-    return this.#result(measured, this.#settle())
+    const result = this.#result(measured, this.#settle())
+    return this.#scenario.departs === true
+      ? { ...result, violations: [...result.violations, ...this.#depart()] }
+      : result
   }
 
   join(name: string): void {
     const known = this.network.find(name)
     if (known?.life !== undefined) return
-    if (known !== undefined) this.network.start(known)
-    else this.network.add(name, 'node', (surroundings, life) => this.#newNode(surroundings, life))
+    if (known !== undefined) {
+      this.#left.delete(known)
+      this.network.start(known)
+    } else this.network.add(name, 'node', (surroundings, life) => this.#newNode(surroundings, life))
   }
 
   leave(name: string): void {
@@ -258,6 +277,7 @@ class Run implements FaultStage {
   #gone(peer: SimPeer): void {
     const { network } = this
     network.stop(peer)
+    this.#left.add(peer)
     network.clock.after(GOSSIP_MS, () => {
       if (peer.life === undefined)
         for (const other of this.#nodes.keys()) network.tables.forget(other.id, peer.id)
@@ -273,6 +293,28 @@ class Run implements FaultStage {
       this.network.acts(found.peer)
       found.core.attach?.(target.id)
     })
+  }
+
+  sleep(client: string, how: SleepKind): void {
+    const found = this.#clients.find(({ peer }) => peer.name === client)
+    const life = found?.peer.life
+    if (found === undefined || life === undefined) return
+    if (how === 'silent') {
+      this.network.isolate(found.peer)
+      return
+    }
+    this.network.whenRunning(life, () => {
+      this.network.acts(found.peer)
+      if (how === 'asked') found.core.detach?.()
+      else found.core.sleep?.()
+    })
+    if (how === 'cut')
+      for (const pipe of [...life.pipes.values()]) this.network.breakLink(found.peer, pipe.to.peer)
+  }
+
+  wake(client: string, to: string): void {
+    this.network.rejoin(this.network.peer(client))
+    this.move(client, to)
   }
 
   #publisherOf(plan: SenderPlan, index: number): Publisher {
@@ -415,6 +457,26 @@ class Run implements FaultStage {
       if (peer.life === undefined && !this.#left.has(peer)) this.network.start(peer)
     for (const { plan, takeAll } of this.#subscribers)
       this.#clients[plan.client]!.peer.life!.after(0, takeAll)
+    this.#scenario.clients.forEach(({ proxies }, i) => {
+      const isUp = (name: string) => this.network.peer(name).life !== undefined
+      const to = proxies.find(isUp)
+      if (to !== undefined) this.wake(`c${i}`, to)
+    })
+  }
+
+  /** All clients leave, every other one without a word. Returns what is left of them at nodes after a while. */
+  #depart(): string[] {
+    const { network } = this
+    this.#clients.forEach(({ peer }, i) => {
+      if (peer.life !== undefined) network.crash(peer, { silent: i % 2 === 1 })
+    })
+    network.runUntil(network.clock.now + DEPART_MS)
+    return [...this.#nodes].flatMap(([peer, node]) => {
+      if (peer.life === undefined) return []
+      const held = { ...node.held?.(), timers: peer.life.timers - NODE_TIMERS }
+      const left = Object.entries(held).filter(([, count]) => count !== 0)
+      return left.map(([what, count]) => `${peer.name}: ${count} ${what} left of clients that have departed`)
+    })
   }
 
   #isComplete(): boolean {
@@ -458,7 +520,9 @@ class Run implements FaultStage {
       }
     }
     return {
-      violations: witnessed.flatMap(({ witness, isLast }) => witness.check(isLast)),
+      violations: witnessed.flatMap(({ witness, isLast }) =>
+        witness.check(isLast, this.#scenario.isLossless === true),
+      ),
       receivers: witnessed.map(({ witness, life }) => {
         return { receiver: witness.name, life, epochs: witness.epochs, late: witness.late }
       }),

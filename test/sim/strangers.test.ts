@@ -5,11 +5,10 @@ import { BlockWriter } from '../../buffers/block.ts'
 import { BodyWriter } from '../../buffers/codec.ts'
 import type { Item } from '../../buffers/item.ts'
 import { ClientCore } from '../../overlay/client.ts'
-import type { ControlMessage } from '../../overlay/control.ts'
 import { type Id, idOfEndpoint, idOfPeer } from '../../overlay/id.ts'
 import { OverlayNode } from '../../overlay/node.ts'
-import type { Core, Peer, Stream, Surroundings } from '../../overlay/surroundings.ts'
-import { decodeControl, encodeControl } from '../../overlay/wire/control-frame.ts'
+import type { Peer, Stream } from '../../overlay/surroundings.ts'
+import { encodeControl } from '../../overlay/wire/control-frame.ts'
 import { FrameEncoder } from '../../overlay/wire/data-frame.ts'
 import { MAX_FRAME_BYTES } from '../../overlay/wire/limits.ts'
 import { seeded } from '../../policies/chance.ts'
@@ -20,50 +19,8 @@ import { mutated } from '../unit/wire-frames.ts'
 import { Network } from './network.ts'
 import { makeClient } from './overlay.ts'
 import type { SimClient, SimReceiver } from './scenario.ts'
+import { Stranger } from './stranger.ts'
 import type { Taken } from './witness.ts'
-
-/** A peer that sends what it is told to, and remembers what it hears. */
-class Stranger implements Core {
-  readonly heard: ControlMessage[] = []
-  dataFrames = 0
-  readonly #surroundings: Surroundings
-  #node: Id | undefined
-
-  constructor(surroundings: Surroundings, node: Id) {
-    this.#surroundings = surroundings
-    surroundings.dial(node)
-  }
-
-  get isConnected(): boolean {
-    return this.#node !== undefined
-  }
-
-  connected(peer: Peer): void {
-    this.#node = peer.id
-    this.say({ kind: 'resume', cursors: [], last: true })
-  }
-
-  disconnected(): void {
-    this.#node = undefined
-  }
-
-  received(_peer: Id, stream: Stream, frame: Uint8Array): void {
-    if (stream === 'control') this.heard.push(decodeControl(frame))
-    else this.dataFrames++
-  }
-
-  say(message: ControlMessage): void {
-    this.send('control', encodeControl(message))
-  }
-
-  send(stream: Stream, frame: Uint8Array): void {
-    if (this.#node !== undefined) this.#surroundings.send(this.#node, stream, frame)
-  }
-
-  dial(node: Id): void {
-    this.#surroundings.dial(node)
-  }
-}
 
 /** A node with a sender, a receiver, and a stranger. */
 class Scene {

@@ -83,6 +83,7 @@ export class Witness {
         break
       case 'digest':
         if (receipt.digest(taken) !== taken) this.#late(`digest ${taken.epoch}/${taken.from}-${taken.to}`)
+        this.#checkCauses(taken)
         break
       case 'gap':
         this.#takeGap(receipt, taken)
@@ -101,14 +102,15 @@ export class Witness {
     return cursor !== undefined && cursor.epoch === last.epoch && cursor.seq > last.highest
   }
 
-  /** Everything that is wrong at the end, of a receiver that was there to the end or not. */
-  check(wasThereToTheEnd: boolean): string[] {
+  /** Everything that is wrong at the end, of a receiver that was there to the end or not, where gaps may be or not. */
+  check(wasThereToTheEnd: boolean, isLossless = false): string[] {
     const wrong = [...this.violations]
     if (this.#untold > 0 && this.#isStrict) wrong.push(`${this.#untold} events lost in silence`)
     for (const { epoch, first, last, delivered, digested, gaps } of this.epochs) {
       const counted = `${delivered} delivered + ${digested} digested + ${gaps} gaps`
       if (delivered + digested + gaps !== last - first + 1)
         wrong.push(`epoch ${epoch}: ${counted} of ${first}-${last}`)
+      if (gaps > 0 && isLossless) wrong.push(`epoch ${epoch}: ${gaps} events lost, where nothing may be lost`)
       const published = this.#published.find((one) => one.epoch === epoch)?.highest
       if (published === undefined && last >= first) wrong.push(`epoch ${epoch} was never published in`)
       if (published !== undefined && last > published)
@@ -155,6 +157,15 @@ export class Witness {
         `event ${epoch}/${seq} has n = ${attributes.n}, published was ${(offset ?? Number.NaN) + seq}`,
       )
     }
+  }
+
+  /** A digest says of each event in it why it was dropped. */
+  #checkCauses(digest: Digest | OverlappingDigest): void {
+    // One that was trimmed keeps what it counted.
+    if ('overlaps' in digest) return
+    const { epoch, from, to, causes } = digest
+    const counted = causes.reduce((sum, { count }) => sum + count, 0)
+    if (counted !== to - from + 1) this.#violate(`digest ${epoch}/${from}-${to} has causes for ${counted}`)
   }
 
   #violate(what: string): void {

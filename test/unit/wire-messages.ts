@@ -170,8 +170,8 @@ export const messages: { readonly [K in ControlMessage['kind']]: fc.Arbitrary<Of
     'first',
   ]),
   refused: aRecord<Of<'refused'>>(
-    { kind: kind('refused'), sid: anId, rid: anId, reason: name, generation: aCount },
-    ['rid', 'generation'],
+    { kind: kind('refused'), sid: anId, rid: anId, reason: name, generation: aCount, newest: aCount },
+    ['rid', 'generation', 'newest'],
   ),
   list: aRecord<Of<'list'>>({ kind: kind('list'), request: aCount }),
   senders: aRecord<Of<'senders'>>({
