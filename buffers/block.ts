@@ -26,6 +26,8 @@ export class Block {
   #seqs: Float64Array
   #times: Float64Array
   #length = 0
+  /** Whether the bytes are part of somebody else's memory. */
+  #liesOver = false
   /** Of the bytes as they are now. */
   #reader: BodyReader | undefined
   /**
@@ -63,6 +65,7 @@ export class Block {
     block.#seqs = seqs
     block.#times = times
     block.#length = seqs.length
+    block.#liesOver = true
     return block
   }
 
@@ -73,6 +76,17 @@ export class Block {
   /** Of all bodies together. */
   get bytes(): number {
     return this.#offsets[this.#length]!
+  }
+
+  /** What stays in memory with this block, and maybe with others: the frame it lies over, or its own bytes. */
+  get memory(): ArrayBufferLike {
+    return this.#bytes.buffer
+  }
+
+  /** How much that is, as far as it counts: what a block of its own may still grow into does not. */
+  get memoryBytes(): number {
+    const cost = this.cost(0, this.#length)
+    return this.#liesOver ? Math.max(cost, this.memory.byteLength) : cost
   }
 
   seq(position: number): number {
@@ -168,6 +182,7 @@ export class Block {
   #reserve(bytes: number, events = 1): void {
     if (bytes > this.#bytes.length) {
       this.#bytes = grown(this.#bytes, bytes)
+      this.#liesOver = false
       this.#reader = undefined
     }
     if (this.#length + events > this.#seqs.length) {

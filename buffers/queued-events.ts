@@ -1,6 +1,6 @@
 // The events of a queue, laid out flat for packing. Each block is decoded once, however many policies look.
 import type { Events, Value } from '../policies/event.ts'
-import { type Block, BlockWriter, costOf, positionOf, type Run } from './block.ts'
+import { type Block, BlockWriter, positionOf, type Run } from './block.ts'
 
 /** Columns that were decoded, by block and tag; for the packs of one overflow. */
 export class DecodedBlocks {
@@ -83,21 +83,38 @@ export class QueuedEvents implements Events {
   }
 
   /**
-   * These events, by ascending position, as runs. Where they are less than half of their block they are copied
-   * out of it, so that it can be freed.
+   * These events, by ascending position, as runs. Where they are less than half of the frame that they came in, or of
+   * a block of our own, they are copied out of it, so that it can be freed.
    */
   runsOf(kept: Uint32Array): Run[] {
     const runs: Run[] = []
     const writer = new BlockWriter()
     for (let start = 0; start < kept.length; ) {
-      const block = this.#blockOf(kept[start]!)
-      let end = start
-      while (end < kept.length && this.#blockOf(kept[end]!) === block) end++
-      const run = this.#runIn(block, kept, start, end)
-      runs.push(isSmallPart(run) ? writer.copy(run) : run)
-      start = end
+      const ends = this.#endsInMemory(kept, start)
+      const end = ends.at(-1)!
+      const isSmallPart = this.cost(kept.subarray(start, end)) * 2 < this.#blockOf(kept[start]!).memoryBytes
+      for (const to of ends) {
+        const run = this.#runIn(this.#blockOf(kept[start]!), kept, start, to)
+        runs.push(isSmallPart ? writer.copy(run) : run)
+        start = to
+      }
     }
     return runs
+  }
+
+  /** Where in `kept` each of the blocks ends that lie over the same memory, from `start` on; a frame has many. */
+  #endsInMemory(kept: Uint32Array, start: number): number[] {
+    const ends: number[] = []
+    let block = this.#blockOf(kept[start]!)
+    const { memory } = block
+    for (let end = start + 1; end < kept.length; end++) {
+      const next = this.#blockOf(kept[end]!)
+      if (next === block) continue
+      ends.push(end)
+      if (next.memory !== memory) return ends
+      block = next
+    }
+    return [...ends, kept.length]
   }
 
   #runIn(block: Block, kept: Uint32Array, start: number, end: number): Run {
@@ -113,8 +130,4 @@ export class QueuedEvents implements Events {
   #blockOf(position: number): Block {
     return this.#runs[this.#runOf[position]!]!.block
   }
-}
-
-function isSmallPart(run: Run): boolean {
-  return costOf(run) * 2 < run.block.cost(0, run.block.length)
 }

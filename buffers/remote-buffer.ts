@@ -233,14 +233,14 @@ export class RemoteBuffer {
 
   /**
    * Receivers that were away and have all that waited for them become part of their policy's class again: when
-   * nothing waits or is on its way that one of them has and the other has not.
+   * nothing waits or is on its way that is for one of them and not for the other.
    */
   #rejoin(entry: Entry, slot: Slot): void {
     for (const single of slot.classes) {
       const { rid, policy, queue, first } = single
       if (rid === policy.hash || !isDone(queue)) continue
       const known = slot.classes.find((other) => other.rid === policy.hash)
-      if ((known && !isDone(known.queue)) || hasSeenPart(single, slot)) continue
+      if ((known && !isDone(known.queue)) || hasSeenPart(known ? [single, known] : [single], slot)) continue
       const policyClass = known ?? this.#classIn(slot, policy, first)
       policyClass.next = laterOf(policyClass.next, single.next)
       slot.link.inherit(single, policyClass)
@@ -315,13 +315,13 @@ export class RemoteBuffer {
   }
 }
 
-/** Whether something that waits for everyone or is on its way to them lies below what is for this class. */
-function hasSeenPart(policyClass: PolicyClass, slot: Slot): boolean {
-  const { first } = policyClass
+/** Whether something that waits for everyone or is on its way to these lies below what is for one of them. */
+function hasSeenPart(classes: readonly PolicyClass[], slot: Slot): boolean {
+  const first = classes.reduce<Cursor | undefined>((latest, one) => laterOf(latest, one.first), undefined)
   if (first === undefined) return false
   const isSeen = (item: Item) => itemFrom(item, first) !== item
   return (
     slot.shared.items.some(isSeen) ||
-    slot.link.sentTo(policyClass).some(({ taken }) => taken.items.some(isSeen))
+    classes.some((one) => slot.link.sentTo(one).some(({ taken }) => taken.items.some(isSeen)))
   )
 }

@@ -1,5 +1,6 @@
 // Where the policy commands get a policy from: XML or JSON in a file or on stdin, or a preset; and the
 // user's own filters and digesters (`--use`).
+import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -114,7 +115,23 @@ async function textOf(stream: AsyncIterable<Uint8Array | string>, name: string):
     if (bytes > limit)
       throw new InputError(`${name}:1:1: the policy is longer than the limit of ${limit} bytes`)
   }
-  return Buffer.concat(chunks).toString()
+  return utf8Of(Buffer.concat(chunks), name)
+}
+
+/** The text of these bytes. Read as UTF-8 all the same, other encodings would give names that nobody wrote. */
+function utf8Of(bytes: Buffer, name: string): string {
+  const text = bytes.toString()
+  if (isUtf8(bytes)) return text
+  // What is wrong was replaced; the first byte that differs is where.
+  const wrong = Buffer.from(text).findIndex((byte, i) => byte !== bytes[i])
+  const before = bytes.subarray(0, wrong).toString()
+  throw new InputError(`${placeIn(name, before)}: bytes that are not UTF-8, expected UTF-8`)
+}
+
+/** The place behind this text, as the first of a file. */
+function placeIn(name: string, before: string): string {
+  const lines = before.split('\n')
+  return `${name}:${lines.length}:${lines.at(-1)!.length + 1}`
 }
 
 function parseJson(source: string, name: string): PolicySpec {
@@ -124,9 +141,9 @@ function parseJson(source: string, name: string): PolicySpec {
     return JSON.parse(text)
   } catch (error) {
     const { message } = error as Error
-    const before = text.slice(0, positionOf(message, text)).split('\n')
+    const place = placeIn(name, text.slice(0, positionOf(message, text)))
     const reason = message.replace(/ in JSON at position.*$/s, '').replace(/, (\.\.\.)?".*$/s, '')
-    throw new InputError(`${name}:${before.length}:${before.at(-1)!.length + 1}: not JSON: ${reason}`)
+    throw new InputError(`${place}: not JSON: ${reason}`)
   }
 }
 

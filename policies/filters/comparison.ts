@@ -37,7 +37,8 @@ export const comparisonFilters: readonly FilterDefinition[] = [
     attribute: true,
     parameters: { low: { type: 'operand' }, high: { type: 'operand' } },
     check: ({ low, high }) => checkBounds(low, high),
-    keep: ({ low, high }) => within(low, high),
+    keep: ({ low, high }) => within(low, high, true),
+    drop: ({ low, high }) => within(low, high, false),
   }),
   defineFilter({
     name: 'MATCH',
@@ -105,13 +106,13 @@ function compared(operand: Operand, { less, equal, greater }: Outcomes): Select 
   }
 }
 
-function within(low: Operand, high: Operand): Select {
+function within(low: Operand, high: Operand, kept: boolean): Select {
   return (values, input, count, output) => {
     let n = 0
     for (let i = 0; i < count; i++) {
       const position = input[i]!
       const value = values[position]
-      if (compare(value, low) >= 0 && compare(value, high) <= 0) output[n++] = position
+      if ((compare(value, low) >= 0 && compare(value, high) <= 0) === kept) output[n++] = position
     }
     return n
   }

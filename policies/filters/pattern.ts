@@ -36,7 +36,8 @@ function parsePattern(pattern: string, flags: number): RE2JS {
   try {
     return RE2JS.compile(pattern, flags)
   } catch (error) {
-    throw new Error((error as Error).message.replace('error parsing regexp', 'pattern'), { cause: error })
+    const wrong = (error as Error).message.replace('error parsing regexp', 'pattern')
+    throw new Error(`${wrong}, expected RE2 syntax`, { cause: error })
   }
 }
 

@@ -101,6 +101,21 @@ describe('check', () => {
     expect(first.stderr).toMatch(/^stdin:1:2: not JSON/)
   })
 
+  test('refuses bytes that are not UTF-8, by their place, rather than read another name', async () => {
+    const xml = '<policy attribute="é">\n  <level><filter name="UNIQ" attribute="Größe"/></level>\n</policy>'
+    const half = Buffer.concat([Buffer.from(xml.slice(0, 55)), Buffer.from(xml.slice(55), 'latin1')])
+    const inLatin = await spillway(['policy', 'check', '-'], { stdin: [half] })
+    expect(inLatin).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'stdin:2:43: bytes that are not UTF-8, expected UTF-8\n',
+    })
+    const inUtf16 = await spillway(['policy', 'check', '-'], {
+      stdin: [Buffer.from(`\ufeff${xml}`, 'utf16le')],
+    })
+    expect(inUtf16.stderr).toBe('stdin:1:1: bytes that are not UTF-8, expected UTF-8\n')
+  })
+
   test.each(['json', 'xml'])('reads %s behind one byte order mark', async (form) => {
     const { stdout } = await spillway(['policy', 'print', ward, '--as', form])
     const check = (marks: string) => spillway(['policy', 'check', '-'], { stdin: `${marks}${stdout}` })

@@ -205,6 +205,49 @@ describe('QueuedEvents', () => {
     }
   })
 
+  /** Frames of which this sender has one event in ten, as a node gets them when many senders share a link. */
+  function runsInFrames(frames: number): Run[] {
+    const own = new Stream()
+    return Array.from({ length: frames }, () => {
+      const body = own.publish().block.body(own.seq - 1)
+      const frame = new Uint8Array(10 * (body.length + EVENT_OVERHEAD_BYTES))
+      frame.set(body, 50)
+      const bytes = frame.subarray(50, 50 + body.length)
+      const offsets = Uint32Array.of(0, body.length)
+      const block = Block.of(schema, 1, bytes, offsets, Float64Array.of(own.seq), Float64Array.of(0))
+      return { kind: 'events', block, picks: undefined, from: 0, to: 1 }
+    })
+  }
+
+  it('copies what is kept out of a frame of which it is a small part, be it all of its block', () => {
+    const runs = runsInFrames(3)
+    const kept = new QueuedEvents(runs, new DecodedBlocks()).runsOf(Uint32Array.from([0, 2]))
+    expect(kept.map(seqsOf)).toEqual([[1], [3]])
+    expect(kept.map(({ block }) => block.memory)).not.toContain(runs[0]!.block.memory)
+    expect(kept[0]!.block).toBe(kept[1]!.block)
+  })
+
+  it('leaves what is kept in a frame of which its blocks have half together', () => {
+    const bytes = new Uint8Array(2 * (EVENT_BYTES - EVENT_OVERHEAD_BYTES))
+    const body = new Stream().publish().block.body(0)
+    const blocks = [0, 1].map((i) => {
+      bytes.set(body, i * body.length)
+      const own = bytes.subarray(i * body.length, (i + 1) * body.length)
+      return Block.of(
+        schema,
+        1,
+        own,
+        Uint32Array.of(0, body.length),
+        Float64Array.of(i + 1),
+        Float64Array.of(0),
+      )
+    })
+    const runs = blocks.map((block): Run => ({ kind: 'events', block, picks: undefined, from: 0, to: 1 }))
+    const kept = new QueuedEvents(runs, new DecodedBlocks()).runsOf(Uint32Array.from([0, 1]))
+    expect(kept).toEqual(runs)
+    expect(kept.map(({ block }) => block)).toEqual(blocks)
+  })
+
   it('counts the whole block, not only what the queue has of it', () => {
     const run = new Stream().publish(100)
     const events = new QueuedEvents([{ ...run, to: 10 }], new DecodedBlocks())

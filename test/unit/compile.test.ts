@@ -342,7 +342,7 @@ describe('mistakes in a plain object', () => {
       'a bad pattern',
       level({ name: 'MATCH', pattern: '(' }),
       'policy.levels[0][0].pattern: ',
-      'missing closing )',
+      'missing closing ): `(`, expected RE2 syntax',
     ],
     [
       'a bad flag',

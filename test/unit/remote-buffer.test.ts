@@ -488,6 +488,38 @@ describe('a receiver that was away and has all that waited for it', () => {
     expect(buffer.classOf('s', 'goes')!.rid).toBe(latest(1).hash)
   })
 
+  it('is a class of its own as long as something waits that its class began behind', () => {
+    const { buffer, stream, link } = bufferOf({ items: 8 })
+    buffer.subscribe('s', link, 'back', latest(1))
+    buffer.suspend('s', 'back')
+    buffer.enqueue('s', stream.publish())
+    buffer.resume('s', 'back', link)
+    const batch = link.take(10_000)!
+    buffer.enqueue('s', stream.publish())
+    buffer.subscribe('s', link, 'late', latest(1))
+    link.acknowledge(batch.number)
+    // Of what is shared now, 2 is for the one that is back alone. The next items make it private.
+    buffer.enqueue('s', stream.publish())
+    buffer.enqueueFor('s', latest(1).hash, [stream.publish()])
+    expect(waitingFor(buffer, 'back')).toBe('2 3 4')
+    expect(waitingFor(buffer, 'late')).toBe('3 4')
+    drain(link)
+    buffer.enqueue('s', stream.publish())
+    expect(buffer.classOf('s', 'back')).toBe(buffer.classOf('s', 'late'))
+  })
+
+  it('is a class of its own as long as something is on its way to its class that it had before', () => {
+    const { buffer, stream, link } = afterReturn()
+    expect(shownParts(link.take(10_000))).toEqual(['1 2'])
+    buffer.resume('s', 'goes', link, { epoch: 1, seq: 3 })
+    buffer.enqueue('s', stream.publish())
+    expect(buffer.classOf('s', 'goes')!.rid).toBe('goes')
+    link.giveBack()
+    const receipt = new Receipt({ epoch: 1, seq: 3 })
+    receive(receipt, drain(link, 'goes'))
+    expect([receipt.late, receipt.missing]).toEqual([0, []])
+  })
+
   it('is a class of its own while its class has items of its own', () => {
     const { buffer, stream, link } = afterReturn()
     buffer.subscribe('s', link, 'else', latest(2))

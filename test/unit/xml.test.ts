@@ -230,7 +230,7 @@ describe('mistakes in XML', () => {
       'a bad pattern',
       level('<filter name="MATCH"><para name="pattern" value="("/></filter>'),
       '3:45',
-      'missing closing )',
+      'missing closing ): `(`, expected RE2 syntax',
     ],
     [
       'bounds in the wrong order',
