@@ -644,8 +644,9 @@ export class OverlayNode implements Core, Host {
     const untold = link?.drop() ?? []
     this.#suspects.set(peer, this.now() + SUSPECT_MS)
     this.#surroundings.forget(peer)
-    // What was to go through it goes another way; what was for itself is told again.
-    for (const message of untold) if (message.kind === 'route') this.#route(message)
+    // What was to go through it goes another way; what was for itself is told again, or needs not be told.
+    for (const message of untold)
+      if (message.kind === 'route' && message.message.kind !== 'unsubscribe') this.#route(message)
     this.#forest.lost(peer)
     this.#senderProxy.lost(peer)
     this.#receiverProxy.lost(peer)
