@@ -164,18 +164,24 @@ export class Client {
 
   /**
    * Attaches again, to the node at another address, or without one to the node it was attached to. What waits for it
-   * follows. Throws ADDRESS_INVALID, UNREACHABLE or CLOSED; the client is then looking for the nodes it knows.
+   * follows. Throws ADDRESS_INVALID, UNREACHABLE or CLOSED; the client is then still where it was, or looks for the nodes
+   * it knows.
    */
   async attach(address?: string, { signal, abrupt = false }: AttachOptions = {}): Promise<void> {
     this.#assertOpen()
     if (address !== undefined) checkAddresses('dial', [address])
     if (abrupt) await this.#transport.cut()
-    if (address !== undefined) this.#attachment.prefer(address)
+    const prefer = () => address !== undefined && this.#attachment.prefer(address)
     try {
       await this.#attachTo(address, signal)
+      prefer()
     } catch (cause) {
       signal?.throwIfAborted()
-      this.#attachment.detached()
+      // Where nobody answered it was not turned to: it may still be where it was.
+      if (!this.#core.isAttached) {
+        prefer()
+        this.#attachment.detached()
+      }
       throw new SpillwayError('UNREACHABLE', `no node answers at ${address ?? 'the last address'}`, { cause })
     }
   }
