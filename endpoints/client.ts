@@ -171,17 +171,13 @@ export class Client {
     this.#assertOpen()
     if (address !== undefined) checkAddresses('dial', [address])
     if (abrupt) await this.#transport.cut()
-    const prefer = () => address !== undefined && this.#attachment.prefer(address)
+    if (address !== undefined) this.#attachment.prefer(address)
     try {
       await this.#attachTo(address, signal)
-      prefer()
     } catch (cause) {
       signal?.throwIfAborted()
-      // Where nobody answered it was not turned to: it may still be where it was.
-      if (!this.#core.isAttached) {
-        prefer()
-        this.#attachment.detached()
-      }
+      // It was not turned to where nobody answered: it may still be where it was.
+      if (!this.#core.isAttached) this.#attachment.detached()
       throw new SpillwayError('UNREACHABLE', `no node answers at ${address ?? 'the last address'}`, { cause })
     }
   }
