@@ -37,6 +37,8 @@ const FULL: readonly Setting[] = [
   // Dialling anew, they come back five times: twenty would take eight minutes of two cores.
   { receivers: 1_000, times: { kept: 20, new: 5 }, cycleMs: 5_000 },
 ]
+/** `RECEIVERS=64,256 npm run bench -- attach` measures only with so many, and draws nothing. */
+const ONLY = process.env.RECEIVERS?.split(',').map(Number)
 const SMALL: readonly Setting[] = [{ receivers: 3, times: { kept: 2, new: 2 }, cycleMs: 500 }]
 
 const PUBLISH_EVERY_MS = 200
@@ -47,16 +49,21 @@ const PLOT = new URL('../docs/attach.svg', import.meta.url)
 /** Prints a line for each number of receivers and kind of connection, and draws them. Throws when events were lost. */
 export async function run({ json, small }: BenchOptions): Promise<void> {
   const rows: Row[] = []
-  for (const setting of small ? SMALL : FULL) {
+  for (const setting of settings(small)) {
     for (const row of await measure(setting)) {
       rows.push(row)
       if (json) console.log(JSON.stringify(row))
     }
   }
   if (!json) console.table(rows)
-  if (!small) writeFileSync(PLOT, svgOf(panelsOf(rows)))
+  if (!small && ONLY === undefined) writeFileSync(PLOT, plotOf(rows))
   const lost = rows.reduce((sum, row) => sum + row.lost, 0)
   if (lost > 0) throw new Error(`${lost} events were lost`)
+}
+
+function settings(isSmall: boolean): readonly Setting[] {
+  if (isSmall) return SMALL
+  return ONLY === undefined ? FULL : FULL.filter(({ receivers }) => ONLY.includes(receivers))
 }
 
 async function measure({ receivers, times, cycleMs }: Setting): Promise<Row[]> {
@@ -105,8 +112,8 @@ function spreadOf(took: readonly number[]): Pick<Row, 'medianMs' | 'meanMs' | 'd
   }
 }
 
-/** A tick is twice the receivers: between 1 and 1,000 everything happens at the left. */
-function panelsOf(rows: readonly Row[]): Panel[] {
+/** A tick is four times the receivers: on a scale to 1,000 nearly all would be at its left end. */
+export function plotOf(rows: readonly Row[]): string {
   const panel = (connection: Connection, title: string): Panel => {
     const ours = rows.filter((row) => row.connection === connection)
     const points = (key: 'medianMs' | 'p99Ms') =>
@@ -121,10 +128,10 @@ function panelsOf(rows: readonly Row[]): Panel[] {
       ],
     }
   }
-  return [
+  return svgOf([
     panel('kept', 'From the request to attach to the first event, connection kept'),
     panel('new', 'The same, dialling anew'),
-  ]
+  ])
 }
 
 function rounded(value: number): number {
