@@ -303,6 +303,12 @@ export class Tree {
       })
       return true
     }
+    const next = this.#successor?.register.generation ?? generation
+    if (next > generation) {
+      // Where the sender was for a moment it left nothing. The one above may have had it again when it was asked to finish.
+      if (this.isFrom(proxy)) this.#host.tell(proxy, { kind: 'finish', sid: this.sid, generation: next })
+      return false
+    }
     const isFirst = this.#successor?.register.generation !== generation
     if (isFirst && upstream.kind === 'proxy' && upstream.id !== undefined && upstream.id !== proxy) {
       if (this.#host.isThere(upstream.id)) {
