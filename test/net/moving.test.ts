@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type Client, connect, type Sender, type Subscription } from '../../index.ts'
 import { exact, highestIn, jsonLines, overlay, type RunningNode, run } from './command.ts'
 
-/** A client is departed after it was away for so long, and a little more. */
-const DEPARTED_MS = 22_000
+/** Who is silent is away after 5 s, and departed after 20 more; a little later nobody keeps anything for it. */
+const DEPARTED_MS = 27_000
 /** Until nodes have heard of each other, roots move. */
 const MEET_MS = 1_000
 
@@ -86,7 +86,7 @@ test('a receiver that was stopped for longer than the lease comes back and accou
   expect(receipt).toMatchObject({ first: 1, last: published, digested: 0 })
   // What came while nobody kept it any more is one gap.
   expect(receiver.lines.filter(({ gap }) => gap !== undefined)).toHaveLength(1)
-  expect(receipt.gaps).toBeGreaterThan((200 * DEPARTED_MS) / 2_000)
+  expect(receipt.gaps).toBeGreaterThan(200 * 20)
 })
 
 test('everybody moves: the clients of senders and of receivers, over five proxies', {
