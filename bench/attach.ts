@@ -50,7 +50,7 @@ const PLOT = new URL('../docs/attach.svg', import.meta.url)
 export async function run({ json, small }: BenchOptions): Promise<void> {
   const rows: Row[] = []
   for (const setting of settings(small)) {
-    for (const row of await measure(setting)) {
+    for await (const row of measure(setting)) {
       rows.push(row)
       if (json) console.log(JSON.stringify(row))
     }
@@ -66,7 +66,7 @@ function settings(isSmall: boolean): readonly Setting[] {
   return ONLY === undefined ? FULL : FULL.filter(({ receivers }) => ONLY.includes(receivers))
 }
 
-async function measure({ receivers, times, cycleMs }: Setting): Promise<Row[]> {
+async function* measure({ receivers, times, cycleMs }: Setting): AsyncGenerator<Row> {
   const started: Process<Calls>[] = []
   const start = () => started[started.push(new Process<Calls>(CHILD)) - 1]!
   try {
@@ -75,7 +75,6 @@ async function measure({ receivers, times, cycleMs }: Setting): Promise<Row[]> {
     const of = Array.from({ length: Math.min(RECEIVER_PROCESSES, receivers) }, start)
     console.error(`${receivers} receivers subscribe`)
     await all(of, (one, i) => one.call('subscribe', address, sender, Math.floor((receivers + i) / of.length)))
-    const rows: Row[] = []
     for (const connection of ['kept', 'new'] as const) {
       console.error(`${receivers} receivers come back ${times[connection]} times, connection ${connection}`)
       const moves = { address, times: times[connection], cycleMs, isAnew: connection === 'new' }
@@ -84,9 +83,8 @@ async function measure({ receivers, times, cycleMs }: Setting): Promise<Row[]> {
       const seconds = (performance.now() - beganAt) / 1_000
       const lost = (await all(of, (one) => one.call('lost'))).reduce((sum, each) => sum + each, 0)
       const perSecond = rounded(took.length / seconds)
-      rows.push({ receivers, connection, attachments: took.length, perSecond, ...spreadOf(took), lost })
+      yield { receivers, connection, attachments: took.length, perSecond, ...spreadOf(took), lost }
     }
-    return rows
   } finally {
     for (const one of started) one.stop()
   }
