@@ -7,23 +7,24 @@ const MOVES = Number(process.env.MOVES ?? 200)
 const TIMEOUT_MS = 60_000 + MOVES * 500
 const NOBODY = ['/ip4/127.0.0.1/tcp/9', '/ip4/127.0.0.1/tcp/10']
 
-test(`receivers that move ${MOVES} times between five proxies have exact receipts`, {
+test(`a receiver that moves ${MOVES} times between five proxies, and others that are cut off, have exact receipts`, {
   timeout: TIMEOUT_MS,
 }, async () => {
   const nodes = await overlay(5)
   const addresses = nodes.map(({ address }) => address)
-  const sender = run('pub', 'pulse', '--at', addresses[0]!, '--tags', 'n', '--rate', '3000')
+  const sender = run('pub', 'pulse', '--at', addresses[0]!, '--tags', 'n', '--rate', '2000')
   const id = await sender.told('sender')
   const roaming = (at: readonly string[], ...argv: string[]) =>
     run('sub', id, '--at', addresses[1]!, '--roam', at.join(','), '--every', '20', ...argv)
   const receivers = [
     roaming(addresses),
     roaming(addresses, '--abrupt'),
-    roaming([...addresses, ...NOBODY]),
-    roaming([...addresses, ...NOBODY], '--abrupt', '--policy', 'telemetry:n'),
+    roaming([...addresses, ...NOBODY], '--policy', 'telemetry:n'),
   ]
   await Promise.all(receivers.map((receiver) => receiver.told('subscribed')))
-  const published = await publishUntil(sender, () => receivers.every(({ moves }) => moves >= MOVES))
+  // To dial anew takes several times as long.
+  const isOver = () => receivers[0]!.moves >= MOVES && receivers.every(({ moves }) => moves >= MOVES / 4)
+  const published = await publishUntil(sender, isOver)
   await Promise.all(receivers.map((receiver) => receiver.interruptedAt(published)))
   for (const receiver of receivers)
     expect(exact(receiver)).toMatchObject({ first: 1, last: published, gaps: 0 })
