@@ -79,7 +79,7 @@ async function timesOf(receiver: Receiver, { address, times, cycleMs, isAnew }: 
   const beganAt = performance.now() + Math.random() * cycleMs
   while (took.length < times) {
     // One that took longer than a cycle begins the next one at once.
-    await sleep(beganAt + took.length * cycleMs - performance.now())
+    await sleep(Math.max(0, beganAt + took.length * cycleMs - performance.now()))
     client.detach()
     await sleep(cycleMs / 2)
     const { promise, resolve } = Promise.withResolvers<void>()
