@@ -29,6 +29,10 @@ const benches: Readonly<Record<string, Bench>> = {
     summary: 'events from one sender to 1, 16 and 256 receivers over encrypted links, beside NATS',
     load: () => import('./fanout.ts'),
   },
+  attach: {
+    summary: "the paper's Figure 9: from the request to attach to the first event, 1 to 1,000 receivers",
+    load: () => import('./attach.ts'),
+  },
   pull: {
     summary:
       'when to ask: the figures of DPT, EasiCrawl and active control, from the model and from real traces',

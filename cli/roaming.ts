@@ -3,7 +3,7 @@ import { checkAddresses } from '../endpoints/address.ts'
 import type { Client } from '../endpoints/client.ts'
 import { checkOption } from './attachment.ts'
 import { pause } from './interruption.ts'
-import { UsageError } from './options.ts'
+import { type Io, UsageError } from './options.ts'
 import { numberOf } from './receiving.ts'
 
 export const ROAMING = {
@@ -46,16 +46,34 @@ export function roamingOf(
   return { addresses, everyMs, abrupt }
 }
 
-/** Goes on until the signal. */
-export async function roam(
-  client: Client,
-  { addresses, everyMs, abrupt }: Roaming,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let turn = 0; ; turn++) {
-    await pause(everyMs, signal)
+/** Goes on until the signal; stderr is told where the client is. */
+export async function roam(client: Client, roaming: Roaming, io: Io, signal: AbortSignal): Promise<void> {
+  for (let turn = 0; ; ) {
+    await pause(roaming.everyMs, signal)
     if (signal.aborted) return
-    // The client itself goes on looking for a node when this one does not answer.
-    await client.attach(addresses[turn % addresses.length], { abrupt, signal }).catch(() => {})
+    turn = await moveOn(client, roaming, turn, io, signal)
   }
+}
+
+/** Attaches to the next one that answers, and returns whose turn it is then. */
+async function moveOn(
+  client: Client,
+  { addresses, abrupt }: Roaming,
+  first: number,
+  io: Io,
+  signal: AbortSignal,
+): Promise<number> {
+  for (let turn = first; turn < first + addresses.length; turn++) {
+    const address = addresses[turn % addresses.length]!
+    try {
+      await client.attach(address, { abrupt: abrupt && turn === first, signal })
+      io.stderr.write(`attached to ${address}\n`)
+      return turn + 1
+    } catch {
+      if (signal.aborted) return turn
+      io.stderr.write(`no node answers at ${address}\n`)
+    }
+  }
+  // The client itself goes on looking.
+  return first
 }

@@ -67,7 +67,7 @@ export const sub = command(
       try {
         const queue = items === undefined ? {} : { queue: { items } }
         const subscription = client.subscribe(sender, { ...queue, ...(policy ? { policy } : {}) })
-        if (roaming !== undefined) void roam(client, roaming, AbortSignal.any([signal, over.signal]))
+        if (roaming !== undefined) void roam(client, roaming, io, AbortSignal.any([signal, over.signal]))
         await receive(subscription, node, ending, slowMs, io, signal).catch((error) => {
           throw withId(error, client.id)
         })

@@ -158,7 +158,8 @@ export class Client {
 
   /**
    * Attaches again, to the node at another address, or without one to the node it was attached to. What waits for it
-   * follows. Throws ADDRESS_INVALID, UNREACHABLE or CLOSED; the client is then looking for the nodes it knows.
+   * follows. Throws ADDRESS_INVALID, UNREACHABLE or CLOSED; the client is then still where it was, or looks for the nodes
+   * it knows.
    */
   async attach(address?: string, { signal, abrupt = false }: AttachOptions = {}): Promise<void> {
     this.#assertOpen()
@@ -169,7 +170,8 @@ export class Client {
       await this.#attachTo(address, signal)
     } catch (cause) {
       signal?.throwIfAborted()
-      this.#attachment.detached()
+      // It was not turned to where nobody answered: it may still be where it was.
+      if (!this.#core.isAttached) this.#attachment.detached()
       throw new SpillwayError('UNREACHABLE', `no node answers at ${address ?? 'the last address'}`, { cause })
     }
   }

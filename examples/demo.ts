@@ -24,6 +24,10 @@ const MEET_MS = 2_000
 /** At the end everyone takes the rest as fast as they can; who was interrupted is not kept waiting for it. */
 const REST_MS = 10_000
 const INTERRUPTED_REST_MS = 1_000
+/** The phone has no coverage from here on, for a fifth of the run; what is longer than 20 s is too long to be kept for. */
+const AWAY_FROM = 0.3
+const AWAY_SHARE = 0.2
+const AWAY_MAX_MS = 8_000
 
 const USAGE = `Usage: npm start [-- --seconds N]
 
@@ -44,6 +48,7 @@ const ward: PolicySpec = {
 }
 
 interface Receiver {
+  readonly client: Client
   readonly name: string
   readonly takes: string
   readonly losing: string
@@ -103,6 +108,7 @@ const kinds: readonly Kind[] = [
     queue: 100,
     wait: (share) => sleep(share > 0.2 && share < 0.8 ? 1_000 * seconds * (0.8 - share) : 0),
   },
+  { name: 'phone', takes: 'moves', losing: 'nothing', queue: 10_000, wait: async () => {} },
 ]
 
 const isTerminal = process.stdout.isTTY === true
@@ -112,6 +118,8 @@ const clients: Client[] = []
 const over = new AbortController()
 let isInterrupted = false
 let drawn = 0
+/** What there is to say of the phone. */
+let news = () => ''
 // Not once: npm passes Ctrl-C on to whom the terminal has sent it already.
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.on(signal, () => {
@@ -158,6 +166,7 @@ async function play(stage: Stage): Promise<void> {
   const publishing = setInterval(() => publish(stage), PUBLISH_EVERY_MS)
   const showing = setInterval(() => show(stage), isTerminal ? REDRAW_EVERY_MS : REPORT_EVERY_MS)
   for (const one of receivers) void take(one, share)
+  void roam(receivers.at(-1)!, stage)
   await sleep(1_000 * seconds)
   over.abort()
   clearInterval(publishing)
@@ -181,9 +190,10 @@ async function client(at: number): Promise<Client> {
 
 async function receiver(sender: string, { policy, queue, ...kind }: Kind, at: number): Promise<Receiver> {
   const options = { queue: { items: queue }, ...(policy === undefined ? {} : { policy }) }
-  const subscription = (await client(at)).subscribe(sender, options)
+  const own = await client(at)
+  const subscription = own.subscribe(sender, options)
   await subscription.subscribed
-  return { ...kind, subscription, ageMs: 0, lastDigest: '' }
+  return { ...kind, client: own, subscription, ageMs: 0, lastDigest: '' }
 }
 
 /** Readings of ten beds, near 75 but for one patient at a time, whose heart races. */
@@ -205,6 +215,24 @@ async function take(one: Receiver, share: Stage['share']): Promise<void> {
     one.ageMs = Date.now() - Number(item.time)
     if (!over.signal.aborted) await one.wait(share())
   }
+}
+
+/** The phone loses its node, and finds another: what is published meanwhile waits in the overlay, and follows. */
+async function roam({ client, subscription, name }: Receiver, { pulse }: Stage): Promise<void> {
+  await sleep(1_000 * seconds * AWAY_FROM)
+  const waiting = () => pulse.published - (subscription.receipt.at(-1)?.last ?? 0)
+  client.detach()
+  tell(() => `${name} has no coverage: ${waiting()} readings wait for it in the overlay`)
+  await sleep(Math.min(AWAY_MAX_MS, 1_000 * seconds * AWAY_SHARE))
+  const waited = waiting()
+  // Where nobody answers it goes on looking by itself.
+  await client.attach(nodes[3]!.addresses[0]).catch(() => {})
+  tell(() => `${name} is back, at another node: the ${waited} readings that waited follow it`)
+}
+
+function tell(latest: typeof news): void {
+  news = latest
+  if (!isTerminal) console.log(news())
 }
 
 function isDone({ subscription }: Receiver): boolean {
@@ -237,7 +265,14 @@ function show({ pulse, receivers, share }: Stage): void {
     `${(one.ageMs / 1_000).toFixed(1)} s`,
     one.lastDigest,
   ])
-  const lines = ['', `${elapsed}, ${pulse.published} readings published`, '', ...columns([head, ...rows])]
+  const lines = [
+    '',
+    `${elapsed}, ${pulse.published} readings published`,
+    '',
+    ...columns([head, ...rows]),
+    '',
+    news(),
+  ]
   const up = drawn === 0 ? '' : `\x1b[${drawn}A`
   // A line that wraps would be two when they are drawn over.
   const width = process.stdout.columns || Number.POSITIVE_INFINITY

@@ -213,10 +213,13 @@ export class ReceiverProxy {
     const { sid, rid, to, generation, cursor } = collect
     const subscription = this.#find(sid, rid)
     const leaving: Leaving = { root, collect, since: this.#host.now() }
-    if (subscription === undefined || subscription.generation >= generation) {
+    if (subscription === undefined || subscription.generation === generation) {
       this.#tellCollected(leaving)
       return
     }
+    // It is here again, which the root has not heard yet. When it does, it asks again, if the receiver has left by then:
+    // an answer now would let it forget what is here.
+    if (subscription.generation > generation) return
     if (subscription.next !== undefined) {
       subscription.collect = { root, collect }
       subscription.next.until ??= collect.first

@@ -84,7 +84,10 @@ export class ReceiverRoot {
     const known = this.#find(sid, rid) ?? this.#adopt(message)
     if (known !== undefined && known.generation > generation) {
       // What it has is collected, or about to be.
-      if (known.left.some((left) => left.proxy === proxy)) return
+      if (known.left.some((left) => left.proxy === proxy)) {
+        this.#askAgain(known, proxy, generation)
+        return
+      }
       this.#host.tell(proxy, {
         kind: 'refused',
         sid,
@@ -333,7 +336,19 @@ export class ReceiverRoot {
       this.#leaving.add(subscription)
       this.settle()
     } else if (left.length === 0) this.#follow(subscription)
+    this.#askAgain(subscription, proxy, subscription.generation)
     if (isStanding) this.#tellStands(subscription)
+  }
+
+  /** A proxy that it left had it again when it was asked for what it has: then it has not answered. */
+  #askAgain({ left }: Subscription, proxy: Id, generation: number): void {
+    const [first, second] = left
+    if (first?.proxy !== proxy || first.told === undefined || first.told >= generation) return
+    // Left again meanwhile: it is asked once for all it has.
+    if (second?.proxy === proxy) left.splice(1, 1)
+    first.told = undefined
+    first.since = this.#host.now()
+    this.settle()
   }
 
   /** The first of the proxies that it left has nothing more. */

@@ -129,10 +129,12 @@ export class SenderProxy {
   /** The sender is attached elsewhere, with a newer generation, and its root waits for what is here. */
   finish(root: Id, sid: Id, generation: number): void {
     const sender = this.#senders.get(sid)
-    if (sender === undefined || sender.generation >= generation) {
+    if (sender === undefined) {
       this.#host.tell(root, { kind: 'finished', sid, generation })
       return
     }
+    // It is here again, which the root has not heard yet: an answer would let it forget what is here.
+    if (sender.generation >= generation) return
     this.#finishing.set(sid, { root, generation })
     for (const hash of sender.classes.keys()) this.#srb.resume(sid, hash, this.#host.linkTo(root))
     this.settle()

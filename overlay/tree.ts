@@ -299,11 +299,19 @@ export class Tree {
     const upstream = this.#upstream
     const newest = this.#newestGeneration
     if (generation < newest) {
-      // The proxy that the sender left tells of it until it has finished: that must not end the wait.
-      if (this.isFrom(proxy) && this.#successor !== undefined) return true
+      // The proxy that the sender left tells of it until it has finished: that must not end the wait. It may have had the
+      // sender again when it was asked to finish.
+      if (this.isFrom(proxy) && this.#successor !== undefined) {
+        this.#host.tell(proxy, {
+          kind: 'finish',
+          sid: this.sid,
+          generation: this.#successor.register.generation,
+        })
+        return false
+      }
       const reason = 'the sender is attached elsewhere'
       this.#host.tell(proxy, { kind: 'refused', sid: this.sid, reason, generation, newest })
-      return true
+      return false
     }
     if (this.#successor?.register.generation === generation) return false
     if (upstream.kind === 'proxy' && upstream.id !== undefined && upstream.id !== proxy) {

@@ -1,5 +1,6 @@
 // A process of the measurement: a node, the sender, or receivers. The one that started it says what to do.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { answer } from '../process.ts'
 import {
   check,
   nowMs,
@@ -121,11 +122,4 @@ function lost(): number {
   return receivers.reduce((sum, receiver) => sum + receiver.lost, 0)
 }
 
-process.on('message', async ({ id, call, args }: { id: number; call: keyof Calls; args: never[] }) => {
-  try {
-    process.send!({ id, result: await (calls[call] as (...args: never[]) => unknown)(...args) })
-  } catch (error) {
-    process.send!({ id, error: String(error instanceof Error ? (error.stack ?? error) : error) })
-  }
-})
-process.on('disconnect', () => process.exit())
+answer(calls)

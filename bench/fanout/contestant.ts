@@ -3,8 +3,8 @@ import type { ChildProcess } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Got } from './child.ts'
-import { cpuOf, Process } from './process.ts'
+import { cpuOf, Process } from '../process.ts'
+import type { Calls, Got } from './child.ts'
 import type { Payload, SystemName } from './system.ts'
 
 export interface Run {
@@ -33,6 +33,7 @@ interface Nodes {
   stop(): void
 }
 
+const CHILD = new URL('child.ts', import.meta.url)
 const RECEIVER_PROCESSES = 2
 /** A run takes some seconds; what takes longer will never end. */
 const STUCK_MS = 120_000
@@ -40,16 +41,16 @@ const STUCK_MS = 120_000
 export class Contestant {
   readonly system: SystemName
   readonly #nodes: Nodes
-  readonly #sender: Process
-  readonly #receivers: readonly Process[]
+  readonly #sender: Process<Calls>
+  readonly #receivers: readonly Process<Calls>[]
 
   private constructor(system: SystemName, nodes: Nodes, receivers: number) {
     this.system = system
     this.#nodes = nodes
-    this.#sender = new Process(flagsFor('sender'))
+    this.#sender = new Process<Calls>(CHILD, flagsFor('sender'))
     this.#receivers = Array.from(
       { length: Math.min(RECEIVER_PROCESSES, receivers) },
-      () => new Process(flagsFor('receivers')),
+      () => new Process<Calls>(CHILD, flagsFor('receivers')),
     )
   }
 
@@ -143,10 +144,10 @@ export class Contestant {
 }
 
 async function overlay(system: SystemName, count: number): Promise<Nodes> {
-  const processes: Process[] = []
+  const processes: Process<Calls>[] = []
   const addresses: string[] = []
   for (let i = 0; i < count; i++) {
-    const process = new Process(flagsFor('node'))
+    const process = new Process<Calls>(CHILD, flagsFor('node'))
     processes.push(process)
     addresses.push(await process.call('serve', system, addresses.slice(0, 1)))
   }

@@ -58,6 +58,11 @@ export class Running {
     }
   }
 
+  /** How often it has attached to a node that it was told to roam to. */
+  get moves(): number {
+    return this.stderr.match(/^attached to /gm)?.length ?? 0
+  }
+
   /** Waits until everything up to this number was written, as event, digest or gap, and interrupts it: it ends well. */
   async interruptedAt(last: number): Promise<void> {
     while (!this.#isOver && highestIn(this.lines) < last) await this.#line()
@@ -152,8 +157,9 @@ export function exact({ lines, receipts, stderr }: Running): Receipt {
   return receipt
 }
 
-/** What it says when its node goes and comes. */
-const ATTACHMENT = /^(the node is gone; .*|a node is there again)\n/gm
+/** What it says when its node goes and comes, and where it is. */
+const ATTACHMENT =
+  /^(the node is gone; .*|a node is there again|attached to \/\S+|no node answers at \/\S+)\n/gm
 
 /** Events as JSON lines. */
 export function jsonLines(count: number, eventOf: (i: number) => object): string {

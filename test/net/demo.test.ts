@@ -21,7 +21,7 @@ test.skipIf(!canScript)(
     const [code] = await once(demo, 'exit')
     expect(code).toBe(0)
     expect(output).toContain('may lose')
-    expect(output.match(/published: exact/g)).toHaveLength(5)
+    expect(output.match(/published: exact/g)).toHaveLength(6)
   },
 )
 
@@ -39,7 +39,7 @@ test('interrupted while a receiver sleeps, it ends soon and with exact receipts'
   const [code] = await once(demo, 'close')
   expect(performance.now() - interruptedAt).toBeLessThan(5_000)
   expect({ code, wrong: output.includes('WRONG') }).toEqual({ code: 0, wrong: false })
-  expect(output.match(/published: exact/g)).toHaveLength(5)
+  expect(output.match(/published: exact/g)).toHaveLength(6)
 })
 
 test('interrupted before anything was published, it shows no receipts', async () => {

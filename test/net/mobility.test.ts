@@ -78,3 +78,15 @@ test('what comes while a client is detached waits for it, and what it publishes 
   }
   expect(told).toEqual(['detached', 'attached'])
 })
+
+test('a client that is sent to where nobody answers stays attached where it is', async () => {
+  const [node] = (await overlay(1)) as [Node]
+  const client = await clientAt(node)
+  const told: string[] = []
+  for (const state of ['attached', 'detached', 'departed'] as const) client.on(state, () => told.push(state))
+  await expect(client.attach('/ip4/127.0.0.1/tcp/9')).rejects.toThrow('no node answers')
+  expect(client.state).toBe('attached')
+  const sender = client.sender('ticks', { n: 'number' })
+  await sender.opened
+  expect(told).toEqual([])
+})

@@ -1,10 +1,10 @@
-// Starts processes of the measurement and calls them.
+// Processes of a measurement: the one that measures starts and calls them, and they answer.
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Calls } from './child.ts'
 
-type Result<C extends keyof Calls> = Awaited<ReturnType<Calls[C]>>
+/** What can be called in a process. */
+type CallsOf<C> = { readonly [K in keyof C]: (...args: never[]) => unknown }
 
 /** The kernel counts processor time in hundredths of a second. */
 const TICKS_PER_SECOND = 100
@@ -12,15 +12,14 @@ const TICKS_PER_SECOND = 100
 const USER_TICKS = 11
 const SYSTEM_TICKS = 12
 
-export class Process {
+export class Process<C extends CallsOf<C>> {
   readonly #child: ChildProcess
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   #calls = 0
 
-  /** `flags` are for node, such as `--cpu-prof`. */
-  constructor(flags: readonly string[] = []) {
-    const script = fileURLToPath(new URL('child.ts', import.meta.url))
-    this.#child = fork(script, { serialization: 'advanced', execArgv: [...flags] })
+  /** The script gives its calls to `answer`; `flags` are for node, such as `--cpu-prof`. */
+  constructor(script: URL, flags: readonly string[] = []) {
+    this.#child = fork(fileURLToPath(script), { serialization: 'advanced', execArgv: [...flags] })
     this.#child.on('message', ({ id, result, error }: { id: number; result?: unknown; error?: string }) => {
       const waiting = this.#waiting.get(id)
       this.#waiting.delete(id)
@@ -32,17 +31,29 @@ export class Process {
     })
   }
 
-  call<C extends keyof Calls>(call: C, ...args: Parameters<Calls[C]>): Promise<Result<C>> {
+  call<K extends keyof C>(call: K, ...args: Parameters<C[K]>): Promise<Awaited<ReturnType<C[K]>>> {
     const id = ++this.#calls
     const waiting = Promise.withResolvers<unknown>()
     this.#waiting.set(id, waiting)
     this.#child.send({ id, call, args })
-    return waiting.promise as Promise<Result<C>>
+    return waiting.promise as Promise<Awaited<ReturnType<C[K]>>>
   }
 
   stop(): void {
     if (this.#child.connected) this.#child.disconnect()
   }
+}
+
+/** In a process that was started: does what it is called for, until the one that started it is gone. */
+export function answer<C extends CallsOf<C>>(calls: C): void {
+  process.on('message', async ({ id, call, args }: { id: number; call: keyof C; args: never[] }) => {
+    try {
+      process.send!({ id, result: await calls[call](...args) })
+    } catch (error) {
+      process.send!({ id, error: String(error instanceof Error ? (error.stack ?? error) : error) })
+    }
+  })
+  process.on('disconnect', () => process.exit())
 }
 
 /** Seconds of processor time of any process. */
