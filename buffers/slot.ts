@@ -1,12 +1,13 @@
 // A slot of a remote buffer (PACK section 4, "Buffer packing"): what goes from one sender over one link. One
 // queue is shared by all; when it overflows it is packed once for each policy into private queues, which drain
-// before it. When those are empty, the slot is shared again.
+// before it. When those are empty, the slot is shared again. The bounds are for all that waits for a receiver: in its
+// private queue, behind that in the shared one, and on its way from either.
 import type { Policy } from '../policies/policy.ts'
-import type { Run } from './block.ts'
+import { costOf, type Run } from './block.ts'
 import { type Cursor, type Item, itemsFrom, type Marker } from './item.ts'
 import type { Link } from './link.ts'
 import type { PrivateQueue } from './private-queue.ts'
-import { Queue, type QueueBounds, type QueueSurroundings, type Taken } from './queue.ts'
+import { type Beside, Queue, type QueueBounds, type QueueSurroundings, type Taken } from './queue.ts'
 import { DecodedBlocks } from './queued-events.ts'
 
 /** Receivers with the same policy behind the same link; a receiver that was away is a class of its own. */
@@ -48,6 +49,62 @@ class SharedQueue extends Queue {
   }
 }
 
+/** Of private queues whatever is the most: so much less may be shared. */
+class Largest implements Beside {
+  readonly #classes: () => readonly PolicyClass[]
+
+  constructor(classes: () => readonly PolicyClass[]) {
+    this.#classes = classes
+  }
+
+  get events(): number {
+    return this.#most(({ events, takenEvents }) => events + takenEvents)
+  }
+
+  get bytes(): number {
+    return this.#most(({ bytes, takenBytes }) => bytes + takenBytes)
+  }
+
+  get takenEvents(): number {
+    return this.#most(({ takenEvents }) => takenEvents)
+  }
+
+  get takenBytes(): number {
+    return this.#most(({ takenBytes }) => takenBytes)
+  }
+
+  #most(of: (queue: Queue) => number): number {
+    let most = 0
+    for (const { queue } of this.#classes()) most = Math.max(most, of(queue))
+    return most
+  }
+}
+
+/** What left the shared queue. What waits there does not count: it comes into the private one before that packs. */
+class OnItsWay implements Beside {
+  readonly #shared: Queue
+
+  constructor(shared: Queue) {
+    this.#shared = shared
+  }
+
+  get events(): number {
+    return this.#shared.takenEvents
+  }
+
+  get bytes(): number {
+    return this.#shared.takenBytes
+  }
+
+  get takenEvents(): number {
+    return this.#shared.takenEvents
+  }
+
+  get takenBytes(): number {
+    return this.#shared.takenBytes
+  }
+}
+
 export class Slot {
   readonly sender: string
   readonly link: Link
@@ -56,6 +113,8 @@ export class Slot {
   /** Whether the link has it in its round; the link's own mark. */
   isReady = false
   readonly #shared: SharedQueue
+  /** What counts against the bounds of each private queue. */
+  readonly #onItsWayToAll: Beside
   /** Replaced, never changed, so that what was sent can remember for whom it was. */
   #classes: readonly PolicyClass[] = []
   #turn = 0
@@ -63,7 +122,10 @@ export class Slot {
   constructor(sender: string, link: Link, bounds: QueueBounds, surroundings: QueueSurroundings) {
     this.sender = sender
     this.link = link
-    this.#shared = new SharedQueue(bounds, surroundings, () => this.#spill(true))
+    const shared = new SharedQueue(bounds, surroundings, () => this.#relieve())
+    shared.beside = new Largest(() => this.#classes)
+    this.#onItsWayToAll = new OnItsWay(shared)
+    this.#shared = shared
   }
 
   /** The name of its buffer. */
@@ -109,8 +171,11 @@ export class Slot {
       if (end > rest.from) this.#shared.appendRun(rest, end)
       if (end === rest.to) break
       rest = { ...rest, from: end }
-      if (this.#shared.events > 0 && this.#spill()) continue
-      // What is on its way takes all the room of the shared queue.
+      if (this.#shared.events > 0) {
+        this.#spill(costOf(rest, end + 1))
+        continue
+      }
+      // What is on its way takes all the room.
       this.#pushShared()
       for (const { queue, first } of this.#classes) queue.enqueue(itemsFrom([rest], first))
       break
@@ -134,12 +199,14 @@ export class Slot {
 
   add(policyClass: PolicyClass): void {
     policyClass.slot = this
+    policyClass.queue.beside = this.#onItsWayToAll
     this.#classes = [...this.#classes, policyClass]
     this.link.ready(this)
   }
 
   remove(policyClass: PolicyClass): void {
     policyClass.slot = undefined
+    policyClass.queue.beside = undefined
     this.#classes = this.#classes.filter((other) => other !== policyClass)
   }
 
@@ -177,25 +244,28 @@ export class Slot {
     this.#shared.close()
   }
 
-  /** Makes room in the shared queue: packs what it has once for each policy. False when it has nothing. */
-  #spill(isForBudget = false): boolean {
+  /** Empties the shared queue: each private queue takes what it has, and packs if one more event does not fit. */
+  #spill(bytes: number): void {
+    const decoded = new DecodedBlocks()
+    this.#moveShared((queue) => queue.hasRoom(bytes) || queue.pack(bytes, decoded))
+  }
+
+  #relieve(): boolean {
     if (this.#shared.isEmpty) return false
     const decoded = new DecodedBlocks()
-    for (const { queue, first } of this.#classes) {
-      queue.appendAll(this.#shared, first)
-      if (isForBudget && !queue.isOver) queue.relieve(decoded)
-      else queue.pack(0, decoded)
-    }
-    this.#shared.replace([])
+    this.#moveShared((queue) => (queue.isOver ? queue.pack(0, decoded) : queue.relieve(decoded)))
     return true
   }
 
   /** Moves what is shared behind what is private, so that what comes next can be private. */
   #pushShared(): void {
-    if (this.#shared.isEmpty) return
+    if (!this.#shared.isEmpty) this.#moveShared((queue) => queue.packIfOver())
+  }
+
+  #moveShared(pack: (queue: PrivateQueue) => unknown): void {
     for (const { queue, first } of this.#classes) {
       queue.appendAll(this.#shared, first)
-      queue.packIfOver()
+      pack(queue)
     }
     this.#shared.replace([])
   }
