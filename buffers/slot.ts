@@ -208,6 +208,8 @@ export class Slot {
     policyClass.slot = undefined
     policyClass.queue.beside = undefined
     this.#classes = this.#classes.filter((other) => other !== policyClass)
+    // What it had on its way held the others back.
+    if (this.#classes.length > 0) this.link.ready(this)
   }
 
   classOf(rid: string): PolicyClass | undefined {

@@ -10,6 +10,7 @@ import {
   latest,
   Stream,
   shown,
+  shownParts,
   slotOf,
   TestSurroundings,
 } from './buffers.ts'
@@ -141,6 +142,16 @@ describe('a slot', () => {
     expect(slot.take(10_000, 10_000)).toBeUndefined()
     classes[0]!.queue.acknowledge(first.taken)
     expect(drained(slot)).toEqual(['0: 4', 'all: 5'])
+  })
+
+  it('goes on when the class whose items on their way held it back has left', () => {
+    const { slot, classes, link } = slotOf([latest(2), latest(1)], { items: 4 })
+    slot.enqueue(new Stream().publish(5))
+    expect(shownParts(link.take(10_000))).toEqual(['> d1-2 3 4', '> d1-3 4'])
+    expect(link.isIdle).toBe(true)
+    slot.remove(classes[0]!)
+    expect(link.isIdle).toBe(false)
+    expect(shownParts(link.take(10_000))).toEqual(['5'])
   })
 
   it('makes digests of what arrives when what is on its way leaves no room', () => {
