@@ -49,33 +49,31 @@ class SharedQueue extends Queue {
   }
 }
 
-/** Of private queues whatever is the most: so much less may be shared. */
+/** Of private queues whatever is the most: so much less may be shared. Asked for every event that is published. */
 class Largest implements Beside {
-  readonly #classes: () => readonly PolicyClass[]
-
-  constructor(classes: () => readonly PolicyClass[]) {
-    this.#classes = classes
-  }
+  classes: readonly PolicyClass[] = []
 
   get events(): number {
-    return this.#most(({ events, takenEvents }) => events + takenEvents)
+    let most = 0
+    for (const { queue } of this.classes) most = Math.max(most, queue.events + queue.takenEvents)
+    return most
   }
 
   get bytes(): number {
-    return this.#most(({ bytes, takenBytes }) => bytes + takenBytes)
+    let most = 0
+    for (const { queue } of this.classes) most = Math.max(most, queue.bytes + queue.takenBytes)
+    return most
   }
 
   get takenEvents(): number {
-    return this.#most(({ takenEvents }) => takenEvents)
+    let most = 0
+    for (const { queue } of this.classes) most = Math.max(most, queue.takenEvents)
+    return most
   }
 
   get takenBytes(): number {
-    return this.#most(({ takenBytes }) => takenBytes)
-  }
-
-  #most(of: (queue: Queue) => number): number {
     let most = 0
-    for (const { queue } of this.#classes()) most = Math.max(most, of(queue))
+    for (const { queue } of this.classes) most = Math.max(most, queue.takenBytes)
     return most
   }
 }
@@ -113,6 +111,7 @@ export class Slot {
   /** Whether the link has it in its round; the link's own mark. */
   isReady = false
   readonly #shared: SharedQueue
+  readonly #largest = new Largest()
   /** What counts against the bounds of each private queue. */
   readonly #onItsWayToAll: Beside
   /** Replaced, never changed, so that what was sent can remember for whom it was. */
@@ -122,10 +121,9 @@ export class Slot {
   constructor(sender: string, link: Link, bounds: QueueBounds, surroundings: QueueSurroundings) {
     this.sender = sender
     this.link = link
-    const shared = new SharedQueue(bounds, surroundings, () => this.#relieve())
-    shared.beside = new Largest(() => this.#classes)
-    this.#onItsWayToAll = new OnItsWay(shared)
-    this.#shared = shared
+    this.#shared = new SharedQueue(bounds, surroundings, () => this.#relieve())
+    this.#shared.beside = this.#largest
+    this.#onItsWayToAll = new OnItsWay(this.#shared)
   }
 
   /** The name of its buffer. */
@@ -146,11 +144,9 @@ export class Slot {
     return isDone(this.#shared) && this.#classes.every(({ queue }) => isDone(queue))
   }
 
-  /** How full the fullest of its queues is: 1 is full. */
+  /** How full it is, for the class for which most waits: 1 is full. */
   get fill(): number {
-    let { fill } = this.#shared
-    for (const { queue } of this.#classes) fill = Math.max(fill, queue.fill)
-    return fill
+    return this.#shared.fill
   }
 
   /** Whether something may be taken now. */
@@ -200,14 +196,14 @@ export class Slot {
   add(policyClass: PolicyClass): void {
     policyClass.slot = this
     policyClass.queue.beside = this.#onItsWayToAll
-    this.#classes = [...this.#classes, policyClass]
+    this.#setClasses([...this.#classes, policyClass])
     this.link.ready(this)
   }
 
   remove(policyClass: PolicyClass): void {
     policyClass.slot = undefined
     policyClass.queue.beside = undefined
-    this.#classes = this.#classes.filter((other) => other !== policyClass)
+    this.#setClasses(this.#classes.filter((other) => other !== policyClass))
     // What it had on its way held the others back.
     if (this.#classes.length > 0) this.link.ready(this)
   }
@@ -244,6 +240,11 @@ export class Slot {
   close(): void {
     this.link.remove(this)
     this.#shared.close()
+  }
+
+  #setClasses(classes: readonly PolicyClass[]): void {
+    this.#classes = classes
+    this.#largest.classes = classes
   }
 
   /** Empties the shared queue: each private queue takes what it has, and packs if one more event does not fit. */
