@@ -329,8 +329,13 @@ export abstract class Queue {
     this.#watch()
   }
 
+  /** By what is here alone: this runs for every event, and what stands beside is watched by itself. */
   #watch(): void {
-    const { fill } = this
+    const { items, bytes } = this.bounds
+    const fill = Math.max(
+      (this.#events + this.#takenEvents) / items,
+      (this.#bytes + this.#takenBytes) / bytes,
+    )
     if (this.#isHigh ? fill > LOW_WATER : fill < HIGH_WATER) return
     this.#isHigh = !this.#isHigh
     this.surroundings.pressure?.(this, this.#isHigh)
