@@ -161,6 +161,8 @@ export class Slot {
 
   /** Puts events for everyone. */
   enqueue(run: Run): void {
+    // Usually nothing is private, and then nobody needs to ask how much.
+    this.#shared.beside = this.#classes.every(({ queue }) => isDone(queue)) ? undefined : this.#largest
     let rest = run
     for (;;) {
       const end = this.#shared.endOfFit(rest)
@@ -222,6 +224,7 @@ export class Slot {
       const taken = owner.queue.take(maxBytes, maxFirstBytes)
       // One whose item does not fit any more keeps its turn.
       if (taken !== undefined) this.#turn = turn + 1
+      this.#shared.beside = this.#largest
       return taken && { slot: this, rid: owner.rid, queue: owner.queue, taken, owners: [owner] }
     }
     const taken = this.isShared ? this.#shared.take(maxBytes, maxFirstBytes) : undefined
@@ -266,6 +269,7 @@ export class Slot {
   }
 
   #moveShared(pack: (queue: PrivateQueue) => unknown): void {
+    this.#shared.beside = this.#largest
     for (const { queue, first } of this.#classes) {
       queue.appendAll(this.#shared, first)
       pack(queue)
