@@ -67,10 +67,15 @@ export async function run({ json, small }: BenchOptions): Promise<void> {
   if (lost > 0) throw new Error(`${lost} events were lost`)
 }
 
+/** All of them, or those of `FANOUT_ONLY`: payload/nodes/receivers, with commas. */
 function settings({ nodes, receivers }: Size): Setting[] {
   const payloads: Payload[] = ['opaque', 'typed']
-  return nodes.flatMap((nodes) =>
+  const all = nodes.flatMap((nodes) =>
     payloads.flatMap((payload) => receivers.map((receivers) => ({ payload, nodes, receivers }))),
+  )
+  const only = process.env.FANOUT_ONLY?.split(',')
+  return all.filter(
+    ({ payload, nodes, receivers }) => only?.includes(`${payload}/${nodes}/${receivers}`) ?? true,
   )
 }
 

@@ -28,6 +28,10 @@ export const MARKER_BYTES = 32
 /** What a digest costs a queue besides its digesters' states. */
 const DIGEST_BYTES = 128
 const CAUSE_BYTES = 16
+/** The same in a frame. Behind a digest a new run begins, whose head has what the digest has. */
+const FRAME_DIGEST_BYTES = 12
+const FRAME_CAUSE_BYTES = 2
+const FRAME_MARKER_BYTES = 12
 
 /** Negative when `a` comes before `b` in the stream. */
 export function compareCursors(a: Cursor, b: Cursor): number {
@@ -48,6 +52,18 @@ export function itemBytes(item: Item): number {
       return digestBytes(item)
     case 'marker':
       return MARKER_BYTES
+  }
+}
+
+/** About how many bytes an item takes of a frame: digests and markers are shorter there than in memory. */
+export function frameBytes(item: Item): number {
+  switch (item.kind) {
+    case 'events':
+      return costOf(item)
+    case 'digest':
+      return FRAME_DIGEST_BYTES + FRAME_CAUSE_BYTES * item.causes.length + stateBytes(item.states)
+    case 'marker':
+      return FRAME_MARKER_BYTES
   }
 }
 

@@ -11,6 +11,7 @@ const MIN_QUANTUM_BYTES = 1500
 /** What one frame carries. Batches are numbered from 1 and acknowledged in order. */
 export interface Batch {
   readonly number: number
+  /** About how many its items take of a frame. */
   readonly bytes: number
   readonly parts: readonly Sent[]
 }
@@ -69,7 +70,7 @@ export class Link {
   }
 
   /**
-   * Takes items for one frame: at most so many bytes, yet at least one item if there is any. They stay here
+   * Takes items for one frame: at most about so many bytes, yet at least one item if there is any. They stay here
    * until they are acknowledged.
    */
   take(maxBytes: number): Batch | undefined {
@@ -86,8 +87,8 @@ export class Link {
         // It does not fit any more: it comes first in the next frame.
         if (sent === undefined) break
         parts.push(sent)
-        left -= sent.taken.bytes
-        slot.deficit -= sent.taken.bytes
+        left -= sent.taken.frameBytes
+        slot.deficit -= sent.taken.frameBytes
       }
       if (!slot.canTake) this.#leaveRing(slot)
       else if (slot.deficit <= 0) this.#ring.push(this.#ring.shift()!)

@@ -70,7 +70,7 @@ export class PrivateQueue extends Queue {
       rest = { ...rest, from: end }
       const position = positionOf(rest, end)
       const cost = rest.block.cost(position, position + 1)
-      if (this.takenBytes + cost <= this.bounds.bytes && this.pack(cost)) continue
+      if (this.pinnedBytes + cost <= this.bounds.bytes && this.pack(cost)) continue
       // It is larger than the queue, or what is on its way takes all the room: it alone is dropped.
       this.#digest({ ...rest, to: end + 1 })
       if (end + 1 === rest.to) return
@@ -83,7 +83,7 @@ export class PrivateQueue extends Queue {
    * so many bytes; after the top everything is dropped. Whether there is room then.
    */
   pack(bytes = 0, decoded = new DecodedBlocks()): boolean {
-    if (this.isEmpty) return this.#hasRoom(bytes)
+    if (this.isEmpty) return this.hasRoom(bytes)
     const { top } = this.policy
     let level = this.#ladder.request(this.surroundings.now())
     while (level <= top) {
@@ -95,12 +95,17 @@ export class PrivateQueue extends Queue {
       this.#ladder.climbed(level)
       if (level > top) break
       this.#put(outcomeOf(attempt), level)
-      if (this.#hasRoom(bytes)) return true
+      if (this.hasRoom(bytes)) return true
       // The digests weigh more than they were expected to.
       level++
     }
     this.#dropAll(decoded)
-    return this.#hasRoom(bytes)
+    return this.hasRoom(bytes)
+  }
+
+  /** Whether one more event of so many bytes fits. */
+  hasRoom(bytes: number): boolean {
+    return this.roomItems >= 1 && this.roomBytes >= bytes
   }
 
   packIfOver(): void {
@@ -161,14 +166,10 @@ export class PrivateQueue extends Queue {
   /** Whether the survivors so far, their digests and one more event of so many bytes would fit. */
   #wouldFit({ events, riding, markerBytes, packing }: Attempt, bytes: number): boolean {
     const { survivors } = packing
-    if (this.takenEvents + survivors.length + 1 > this.bounds.items) return false
+    if (this.pinnedEvents + survivors.length + 1 > this.bounds.items) return false
     this.#digestBytes ??= leastDigestBytes(this.policy)
     const digests = this.#digestBytes * digestsAmong(survivors, events.length, riding)
-    return this.takenBytes + events.cost(survivors) + digests + markerBytes + bytes <= this.bounds.bytes
-  }
-
-  #hasRoom(bytes: number): boolean {
-    return this.roomItems >= 1 && this.roomBytes >= bytes
+    return this.pinnedBytes + events.cost(survivors) + digests + markerBytes + bytes <= this.bounds.bytes
   }
 
   #putIfLighter(outcome: Outcome, level: number): boolean {

@@ -3,7 +3,7 @@
 // is decided by those who have one.
 import { costOf, endWithin, positionOf, type Run } from './block.ts'
 import type { Budget } from './budget.ts'
-import { type Cursor, type Item, itemBytes, itemsFrom, slotsOf } from './item.ts'
+import { type Cursor, frameBytes, type Item, itemBytes, itemsFrom, slotsOf } from './item.ts'
 
 /** What was taken and not acknowledged counts as well. */
 export interface QueueBounds {
@@ -26,11 +26,22 @@ export interface QueueSurroundings {
   packed?(queue: Queue, level: number, before: number, after: number): void
 }
 
+/** What stands elsewhere and counts against a queue's bounds as well: in all, and of that on its way. */
+export interface Beside {
+  readonly events: number
+  readonly bytes: number
+  readonly takenEvents: number
+  readonly takenBytes: number
+}
+
 /** Items taken from the head of a queue, in order. */
 export interface Taken {
   readonly items: readonly Item[]
   readonly events: number
+  /** What they count against the bounds. */
   readonly bytes: number
+  /** About what they take of a frame. */
+  readonly frameBytes: number
 }
 
 /** Share of a bound at which a queue is called filling, and at which that is over. */
@@ -38,6 +49,8 @@ const HIGH_WATER = 0.8
 const LOW_WATER = 0.5
 /** Share of the bounds that may be on its way: the rest can still be packed when more arrives. */
 const ON_ITS_WAY = 0.5
+/** A queue by itself. */
+const NOTHING: Beside = Object.freeze({ events: 0, bytes: 0, takenEvents: 0, takenBytes: 0 })
 /** Free places at the front of the list beyond which it is cut. */
 const SLACK = 256
 
@@ -47,6 +60,7 @@ type OpenRun = { -readonly [K in keyof Run]: Run[K] }
 export abstract class Queue {
   readonly bounds: QueueBounds
   readonly surroundings: QueueSurroundings
+  #beside = NOTHING
   #items: Item[] = []
   #head = 0
   #events = 0
@@ -91,17 +105,32 @@ export abstract class Queue {
     return this.#isClosed
   }
 
+  /** With what its bounds are shared; nothing when undefined. */
+  set beside(beside: Beside | undefined) {
+    this.#beside = beside ?? NOTHING
+  }
+
+  /** How many events are on their way, here and beside. */
+  get pinnedEvents(): number {
+    return this.#takenEvents + this.#beside.takenEvents
+  }
+
+  get pinnedBytes(): number {
+    return this.#takenBytes + this.#beside.takenBytes
+  }
+
   /**
    * Whether something waits that may be taken now: at most half of the bounds is on its way at once, or one item
    * that is larger.
    */
   get canTake(): boolean {
     if (this.isEmpty) return false
-    if (this.#takenBytes === 0) return true
+    const { pinnedBytes } = this
+    if (pinnedBytes === 0) return true
     const item = this.#items[this.#head]!
-    const bytesLeft = this.bounds.bytes * ON_ITS_WAY - this.#takenBytes
+    const bytesLeft = this.bounds.bytes * ON_ITS_WAY - pinnedBytes
     if (item.kind !== 'events') return itemBytes(item) <= bytesLeft
-    return costOf(item, item.from + 1) <= bytesLeft && this.#takenEvents + 1 <= this.bounds.items * ON_ITS_WAY
+    return costOf(item, item.from + 1) <= bytesLeft && this.pinnedEvents + 1 <= this.bounds.items * ON_ITS_WAY
   }
 
   /** Whether there is more than the bounds allow. */
@@ -115,11 +144,11 @@ export abstract class Queue {
   }
 
   get roomItems(): number {
-    return this.bounds.items - this.#events - this.#takenEvents
+    return this.bounds.items - this.#events - this.#takenEvents - this.#beside.events
   }
 
   get roomBytes(): number {
-    return this.bounds.bytes - this.#bytes - this.#takenBytes
+    return this.bounds.bytes - this.#bytes - this.#takenBytes - this.#beside.bytes
   }
 
   /** Publish time of the oldest event that waits or that a waiting digest counts; undefined without one. */
@@ -204,8 +233,8 @@ export abstract class Queue {
   }
 
   /**
-   * Takes items from the head if `canTake`: at most so many bytes and events, yet at least one item if that has
-   * at most `maxFirstBytes`. They count against the bounds until they are acknowledged.
+   * Takes items from the head if `canTake`: at most so many bytes of a frame and events, yet at least one item if that
+   * takes at most `maxFirstBytes`. They count against the bounds until they are acknowledged.
    */
   take(
     maxBytes: number,
@@ -213,23 +242,26 @@ export abstract class Queue {
     maxEvents = Number.POSITIVE_INFINITY,
   ): Taken | undefined {
     if (!this.canTake) return undefined
-    const least = this.#takenBytes === 0 ? 1 : 0
-    const eventsLeft = Math.max(least, Math.floor(this.bounds.items * ON_ITS_WAY) - this.#takenEvents)
-    const bytesLeft = this.bounds.bytes * ON_ITS_WAY - this.#takenBytes
+    const { pinnedEvents, pinnedBytes } = this
+    const least = pinnedBytes === 0 ? 1 : 0
+    const eventsLeft = Math.max(least, Math.floor(this.bounds.items * ON_ITS_WAY) - pinnedEvents)
+    const bytesLeft = this.bounds.bytes * ON_ITS_WAY - pinnedBytes
     const items: Item[] = []
     let events = 0
     let bytes = 0
+    let ofFrame = 0
     while (!this.isEmpty) {
-      const firstBytes = items.length === 0 ? maxFirstBytes : 0
       const item = this.#takeItem(
-        Math.min(maxBytes, bytesLeft) - bytes,
-        firstBytes,
+        maxBytes - ofFrame,
+        items.length === 0 ? maxFirstBytes : 0,
+        bytesLeft - bytes,
         Math.min(maxEvents, eventsLeft) - events,
       )
       if (item === undefined) break
       items.push(item)
       events += slotsOf(item)
       bytes += itemBytes(item)
+      ofFrame += frameBytes(item)
     }
     if (items.length === 0) return undefined
     if (this.isEmpty) this.#open = undefined
@@ -238,11 +270,11 @@ export abstract class Queue {
     this.#takenBytes += bytes
     this.#count(-events, -bytes)
     this.surroundings.budget.change(bytes)
-    return { items, events, bytes }
+    return { items, events, bytes, frameBytes: ofFrame }
   }
 
   /** The other side has it: it counts no more. */
-  acknowledge({ events, bytes }: Taken): void {
+  acknowledge({ events, bytes }: Pick<Taken, 'events' | 'bytes'>): void {
     if (this.#isClosed) return
     this.#takenEvents -= events
     this.#takenBytes -= bytes
@@ -253,20 +285,22 @@ export abstract class Queue {
   /** Nobody reads or fills this queue any more; what waits is gone, and so is the memory of what was taken. */
   close(): void {
     this.replace([])
-    this.acknowledge({ items: [], events: this.#takenEvents, bytes: this.#takenBytes })
+    this.acknowledge({ events: this.#takenEvents, bytes: this.#takenBytes })
     this.#isClosed = true
     this.surroundings.budget.leave(this)
   }
 
   /** The head item if it fits, or as much of it as does; its first event or digest may have `firstBytes`. */
-  #takeItem(maxBytes: number, firstBytes: number, maxEvents: number): Item | undefined {
+  #takeItem(maxBytes: number, firstBytes: number, bytesLeft: number, maxEvents: number): Item | undefined {
     const item = this.#items[this.#head]!
     if (item.kind !== 'events') {
-      if (itemBytes(item) > Math.max(maxBytes, firstBytes)) return undefined
+      const ofFrame = frameBytes(item)
+      const isFitting = ofFrame <= maxBytes && itemBytes(item) <= bytesLeft
+      if (!isFitting && ofFrame > firstBytes) return undefined
       this.#head++
       return item
     }
-    let end = endWithin(item, maxEvents, maxBytes)
+    let end = endWithin(item, maxEvents, Math.min(maxBytes, bytesLeft))
     if (end === item.from) end = endWithin(item, Math.min(1, maxEvents), firstBytes)
     if (end === item.from) return undefined
     if (end === item.to) {
@@ -295,8 +329,13 @@ export abstract class Queue {
     this.#watch()
   }
 
+  /** By what is here alone: this runs for every event, and what stands beside is watched by itself. */
   #watch(): void {
-    const { fill } = this
+    const { items, bytes } = this.bounds
+    const fill = Math.max(
+      (this.#events + this.#takenEvents) / items,
+      (this.#bytes + this.#takenBytes) / bytes,
+    )
     if (this.#isHigh ? fill > LOW_WATER : fill < HIGH_WATER) return
     this.#isHigh = !this.#isHigh
     this.surroundings.pressure?.(this, this.#isHigh)

@@ -97,6 +97,13 @@ export class Receipt {
 
   /** An event is about to be delivered. False when it must not be: it was accounted for, or is from before. */
   event(epoch: number, seq: number): boolean {
+    const open = this.#open
+    // Nearly always it is the next one.
+    if (open?.epoch === epoch && open.next === seq && seq < Number.MAX_SAFE_INTEGER - 1) {
+      open.delivered++
+      open.next = seq + 1
+      return true
+    }
     if (!this.#isRange(epoch, seq, seq)) return false
     const account = this.#accountOf(epoch)
     if (account === undefined || seq < account.next) {

@@ -1,12 +1,13 @@
 // A slot of a remote buffer (PACK section 4, "Buffer packing"): what goes from one sender over one link. One
 // queue is shared by all; when it overflows it is packed once for each policy into private queues, which drain
-// before it. When those are empty, the slot is shared again.
+// before it. When those are empty, the slot is shared again. The bounds are for all that waits for a receiver: in its
+// private queue, behind that in the shared one, and on its way from either.
 import type { Policy } from '../policies/policy.ts'
-import type { Run } from './block.ts'
+import { costOf, type Run } from './block.ts'
 import { type Cursor, type Item, itemsFrom, type Marker } from './item.ts'
 import type { Link } from './link.ts'
 import type { PrivateQueue } from './private-queue.ts'
-import { Queue, type QueueBounds, type QueueSurroundings, type Taken } from './queue.ts'
+import { type Beside, Queue, type QueueBounds, type QueueSurroundings, type Taken } from './queue.ts'
 import { DecodedBlocks } from './queued-events.ts'
 
 /** Receivers with the same policy behind the same link; a receiver that was away is a class of its own. */
@@ -48,6 +49,60 @@ class SharedQueue extends Queue {
   }
 }
 
+/** Of private queues whatever is the most: so much less may be shared. Asked for every event that is published. */
+class Largest implements Beside {
+  classes: readonly PolicyClass[] = []
+
+  get events(): number {
+    let most = 0
+    for (const { queue } of this.classes) most = Math.max(most, queue.events + queue.takenEvents)
+    return most
+  }
+
+  get bytes(): number {
+    let most = 0
+    for (const { queue } of this.classes) most = Math.max(most, queue.bytes + queue.takenBytes)
+    return most
+  }
+
+  get takenEvents(): number {
+    let most = 0
+    for (const { queue } of this.classes) most = Math.max(most, queue.takenEvents)
+    return most
+  }
+
+  get takenBytes(): number {
+    let most = 0
+    for (const { queue } of this.classes) most = Math.max(most, queue.takenBytes)
+    return most
+  }
+}
+
+/** What left the shared queue. What waits there does not count: it comes into the private one before that packs. */
+class OnItsWay implements Beside {
+  readonly #shared: Queue
+
+  constructor(shared: Queue) {
+    this.#shared = shared
+  }
+
+  get events(): number {
+    return this.#shared.takenEvents
+  }
+
+  get bytes(): number {
+    return this.#shared.takenBytes
+  }
+
+  get takenEvents(): number {
+    return this.#shared.takenEvents
+  }
+
+  get takenBytes(): number {
+    return this.#shared.takenBytes
+  }
+}
+
 export class Slot {
   readonly sender: string
   readonly link: Link
@@ -56,6 +111,9 @@ export class Slot {
   /** Whether the link has it in its round; the link's own mark. */
   isReady = false
   readonly #shared: SharedQueue
+  readonly #largest = new Largest()
+  /** What counts against the bounds of each private queue. */
+  readonly #onItsWayToAll: Beside
   /** Replaced, never changed, so that what was sent can remember for whom it was. */
   #classes: readonly PolicyClass[] = []
   #turn = 0
@@ -63,7 +121,9 @@ export class Slot {
   constructor(sender: string, link: Link, bounds: QueueBounds, surroundings: QueueSurroundings) {
     this.sender = sender
     this.link = link
-    this.#shared = new SharedQueue(bounds, surroundings, () => this.#spill(true))
+    this.#shared = new SharedQueue(bounds, surroundings, () => this.#relieve())
+    this.#shared.beside = this.#largest
+    this.#onItsWayToAll = new OnItsWay(this.#shared)
   }
 
   /** The name of its buffer. */
@@ -84,11 +144,9 @@ export class Slot {
     return isDone(this.#shared) && this.#classes.every(({ queue }) => isDone(queue))
   }
 
-  /** How full the fullest of its queues is: 1 is full. */
+  /** How full it is, for the class for which most waits: 1 is full. */
   get fill(): number {
-    let { fill } = this.#shared
-    for (const { queue } of this.#classes) fill = Math.max(fill, queue.fill)
-    return fill
+    return this.#shared.fill
   }
 
   /** Whether something may be taken now. */
@@ -103,14 +161,19 @@ export class Slot {
 
   /** Puts events for everyone. */
   enqueue(run: Run): void {
+    // Usually nothing is private, and then nobody needs to ask how much.
+    this.#shared.beside = this.#classes.every(({ queue }) => isDone(queue)) ? undefined : this.#largest
     let rest = run
     for (;;) {
       const end = this.#shared.endOfFit(rest)
       if (end > rest.from) this.#shared.appendRun(rest, end)
       if (end === rest.to) break
       rest = { ...rest, from: end }
-      if (this.#shared.events > 0 && this.#spill()) continue
-      // What is on its way takes all the room of the shared queue.
+      if (this.#shared.events > 0) {
+        this.#spill(costOf(rest, end + 1))
+        continue
+      }
+      // What is on its way takes all the room.
       this.#pushShared()
       for (const { queue, first } of this.#classes) queue.enqueue(itemsFrom([rest], first))
       break
@@ -134,13 +197,17 @@ export class Slot {
 
   add(policyClass: PolicyClass): void {
     policyClass.slot = this
-    this.#classes = [...this.#classes, policyClass]
+    policyClass.queue.beside = this.#onItsWayToAll
+    this.#setClasses([...this.#classes, policyClass])
     this.link.ready(this)
   }
 
   remove(policyClass: PolicyClass): void {
     policyClass.slot = undefined
-    this.#classes = this.#classes.filter((other) => other !== policyClass)
+    policyClass.queue.beside = undefined
+    this.#setClasses(this.#classes.filter((other) => other !== policyClass))
+    // What it had on its way held the others back.
+    if (this.#classes.length > 0) this.link.ready(this)
   }
 
   classOf(rid: string): PolicyClass | undefined {
@@ -157,6 +224,7 @@ export class Slot {
       const taken = owner.queue.take(maxBytes, maxFirstBytes)
       // One whose item does not fit any more keeps its turn.
       if (taken !== undefined) this.#turn = turn + 1
+      this.#shared.beside = this.#largest
       return taken && { slot: this, rid: owner.rid, queue: owner.queue, taken, owners: [owner] }
     }
     const taken = this.isShared ? this.#shared.take(maxBytes, maxFirstBytes) : undefined
@@ -177,25 +245,34 @@ export class Slot {
     this.#shared.close()
   }
 
-  /** Makes room in the shared queue: packs what it has once for each policy. False when it has nothing. */
-  #spill(isForBudget = false): boolean {
+  #setClasses(classes: readonly PolicyClass[]): void {
+    this.#classes = classes
+    this.#largest.classes = classes
+  }
+
+  /** Empties the shared queue: each private queue takes what it has, and packs if one more event does not fit. */
+  #spill(bytes: number): void {
+    const decoded = new DecodedBlocks()
+    this.#moveShared((queue) => queue.hasRoom(bytes) || queue.pack(bytes, decoded))
+  }
+
+  #relieve(): boolean {
     if (this.#shared.isEmpty) return false
     const decoded = new DecodedBlocks()
-    for (const { queue, first } of this.#classes) {
-      queue.appendAll(this.#shared, first)
-      if (isForBudget && !queue.isOver) queue.relieve(decoded)
-      else queue.pack(0, decoded)
-    }
-    this.#shared.replace([])
+    this.#moveShared((queue) => (queue.isOver ? queue.pack(0, decoded) : queue.relieve(decoded)))
     return true
   }
 
   /** Moves what is shared behind what is private, so that what comes next can be private. */
   #pushShared(): void {
-    if (this.#shared.isEmpty) return
+    if (!this.#shared.isEmpty) this.#moveShared((queue) => queue.packIfOver())
+  }
+
+  #moveShared(pack: (queue: PrivateQueue) => unknown): void {
+    this.#shared.beside = this.#largest
     for (const { queue, first } of this.#classes) {
       queue.appendAll(this.#shared, first)
-      queue.packIfOver()
+      pack(queue)
     }
     this.#shared.replace([])
   }

@@ -149,7 +149,11 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
 
   /** Told by the client. */
   pressure(isHigh: boolean): void {
-    this.#call(() => this.#handlers?.pressure?.(isHigh))
+    try {
+      this.#handlers?.pressure?.(isHigh)
+    } catch (error) {
+      throwLater(error)
+    }
   }
 
   #wake(): void {
@@ -180,22 +184,20 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
 
   /** False when the handler has closed the subscription. */
   #hand(item: Delivered<A>, handlers: Handlers<A>): boolean {
-    this.#call(() => {
+    try {
       if (item.kind === 'event') handlers.event?.(item as DeliveredEvent<A>)
       else if (item.kind === 'digest') handlers.digest?.(item as DeliveredDigest)
       else handlers.gap?.(item as DeliveredGap)
-    })
+    } catch (error) {
+      throwLater(error)
+    }
     return !this.#isClosed
   }
+}
 
-  /** What a handler throws is uncaught, but not before the others have been called: they count as delivered. */
-  #call(handler: () => void): void {
-    try {
-      handler()
-    } catch (error) {
-      queueMicrotask(() => {
-        throw error
-      })
-    }
-  }
+/** What a handler throws is uncaught, but not before the others have been called: they count as delivered. */
+function throwLater(error: unknown): void {
+  queueMicrotask(() => {
+    throw error
+  })
 }

@@ -22,7 +22,11 @@ const RATE_AGE_WINDOWS = 3
 const ROUND_TRIP_AGE_MS = 10_000
 /** A frame is at most this part of the window, so that acknowledgements come before it is used up. */
 const FRAME_PART = 4
-/** With less room than this part of a frame nothing is sent, or small frames would go round for ever. */
+/**
+ * With less room than this part of a frame nothing is sent, or small frames would go round for ever. Where the round
+ * trip is no longer than the slack, three quarters of a window are enough to use the link up and to let it grow: there
+ * only whole frames leave, and a slow link carries fewer headers.
+ */
 const ROOM_PART = 2
 /** A rate says something about the link when at least this part of the window was on its way. */
 const BUSY_PART = 0.75
@@ -87,7 +91,8 @@ export class Window {
     if (this.#probe !== 'none') return this.#unacknowledged > 0 ? 0 : WINDOW_MIN_BYTES / FRAME_PART
     const room = this.#bytes - this.#unacknowledged
     const most = this.#bytes / FRAME_PART
-    return room < most / ROOM_PART ? 0 : Math.min(room, most)
+    const least = this.#roundTripMs <= SLACK_MS ? most : most / ROOM_PART
+    return room < least ? 0 : Math.min(room, most)
   }
 
   sent(number: number, bytes: number, now: number): void {

@@ -5,12 +5,13 @@ import { epochOf, type Item, type Marker, nextAfter } from '../../buffers/item.t
 import { SpillwayError } from '../../policies/error.ts'
 import type { Toward } from '../control.ts'
 import { ReceivedNames, ReceivedSchemas, SentNames, SentSchemas, Undo } from './dictionary.ts'
-import { readDigest, writeDigest } from './digest-codec.ts'
+import { digestFollows, readDigest, writeDigest } from './digest-codec.ts'
 import { invalidFrame } from './frame-error.ts'
 import { FrameReader } from './frame-reader.ts'
 import { FrameWriter } from './frame-writer.ts'
 import { MAX_FRAME_BYTES, MAX_FRAME_ENTRIES, WIRE_VERSION } from './limits.ts'
-import { readRun, writeRun } from './run-codec.ts'
+import { type Place, placeBehind } from './place.ts'
+import { readRun, runFollows, writeRun, writeRunBehind } from './run-codec.ts'
 
 /** Items of one sender, in order, for everyone or for one class or receiver. */
 export interface DataPart {
@@ -52,6 +53,9 @@ const EVENTS = 1
 const DIGEST = 2
 const MARKER = 3
 const END = 4
+/** The same as EVENTS and DIGEST, leaning on the item before. */
+const EVENTS_BEHIND = 5
+const DIGEST_BEHIND = 6
 
 /** Hex digits of a part's sender: of one ID, or two. */
 const ID_LENGTH = 64
@@ -127,20 +131,29 @@ export class FrameEncoder {
     this.#names.write(writer, slot.sender)
     this.#names.write(writer, rid)
     writer.varint(items.length)
-    for (const item of items) this.#item(writer, item)
+    let before: Place | undefined
+    for (const item of items) {
+      this.#item(writer, item, before)
+      before = placeBehind(item, before)
+    }
   }
 
-  #item(writer: FrameWriter, item: Item): void {
+  #item(writer: FrameWriter, item: Item, before: Place | undefined): void {
     switch (item.kind) {
-      case 'events':
-        writer.byte(EVENTS)
+      case 'events': {
+        const isBehind = runFollows(item, before)
+        writer.byte(isBehind ? EVENTS_BEHIND : EVENTS)
         this.#schemas.write(writer, item.block.schema)
-        writeRun(writer, item)
+        if (isBehind) writeRunBehind(writer, item, before)
+        else writeRun(writer, item)
         return
-      case 'digest':
-        writer.byte(DIGEST)
-        writeDigest(writer, item, this.#names)
+      }
+      case 'digest': {
+        const isBehind = digestFollows(item, before)
+        writer.byte(isBehind ? DIGEST_BEHIND : DIGEST)
+        writeDigest(writer, item, this.#names, isBehind ? before : undefined)
         return
+      }
       case 'marker':
         writer.byte(item.end ? END : MARKER)
         writer.varint(item.epoch)
@@ -216,17 +229,26 @@ export class FrameDecoder {
     const count = reader.count('the number of items', MAX_FRAME_ENTRIES, 1)
     reader.spend(1 + count)
     const items: Item[] = []
-    for (let i = 0; i < count; i++) items.push(this.#item(reader))
+    let before: Place | undefined
+    for (let i = 0; i < count; i++) {
+      const item = this.#item(reader, before)
+      items.push(item)
+      before = placeBehind(item, before)
+    }
     return items
   }
 
-  #item(reader: FrameReader): Item {
+  #item(reader: FrameReader, before: Place | undefined): Item {
     const kind = reader.byte()
     switch (kind) {
       case EVENTS:
         return readRun(reader, this.#schemas.read(reader))
       case DIGEST:
         return readDigest(reader, this.#names)
+      case EVENTS_BEHIND:
+        return readRun(reader, this.#schemas.read(reader), placeBefore(before))
+      case DIGEST_BEHIND:
+        return readDigest(reader, this.#names, placeBefore(before))
       case MARKER:
       case END:
         return readMarker(reader, kind === END)
@@ -234,6 +256,12 @@ export class FrameDecoder {
         throw invalidFrame(`has an item of unknown kind ${kind}`)
     }
   }
+}
+
+/** The place of an item that another says it follows. */
+function placeBefore(before: Place | undefined): Place {
+  if (before === undefined) throw invalidFrame('has an item that follows none')
+  return before
 }
 
 function readMarker(reader: FrameReader, end: boolean): Marker {

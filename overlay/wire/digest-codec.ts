@@ -8,6 +8,7 @@ import { invalidFrame } from './frame-error.ts'
 import type { FrameReader } from './frame-reader.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { MAX_BUFFER_NAME_BYTES, MAX_CAUSES } from './limits.ts'
+import { follows, isDelta, type Place } from './place.ts'
 import { readState, writeState } from './state-codec.ts'
 
 /** Buffers by their code, which counts from 1. */
@@ -17,14 +18,28 @@ const OTHER_BUFFER = 0
 /** The level of what no level freed. */
 const WORST_CASE = 0
 
-export function writeDigest(writer: FrameWriter, digest: Digest, names: SentNames): void {
+/** Whether the digest can lean on the item that ended at `before`. */
+export function digestFollows(digest: Digest, before: Place | undefined): before is Place {
+  const { epoch, from, fromTime, toTime } = digest
+  return follows(before, epoch, from, fromTime) && isDelta(fromTime, toTime)
+}
+
+/** Writes a digest, behind a place if it follows one. */
+export function writeDigest(writer: FrameWriter, digest: Digest, names: SentNames, before?: Place): void {
   checkLimits(digest)
   names.write(writer, digest.policy)
-  writer.varint(digest.epoch)
-  writer.varint(digest.from)
+  if (before === undefined) {
+    writer.varint(digest.epoch)
+    writer.varint(digest.from)
+  }
   writer.varint(digest.to - digest.from)
-  writer.float(digest.fromTime)
-  writer.float(digest.toTime)
+  if (before === undefined) {
+    writer.float(digest.fromTime)
+    writer.float(digest.toTime)
+  } else {
+    writer.zigzag(digest.fromTime - before.time)
+    writer.zigzag(digest.toTime - digest.fromTime)
+  }
   writer.varint(digest.causes.length)
   writer.spend(digest.causes.length)
   for (const cause of digest.causes) writeCause(writer, cause)
@@ -32,14 +47,15 @@ export function writeDigest(writer: FrameWriter, digest: Digest, names: SentName
   for (const state of digest.states) writeState(writer, state)
 }
 
-export function readDigest(reader: FrameReader, names: ReceivedNames): Digest {
+/** Reads a digest, behind a place if it follows one. */
+export function readDigest(reader: FrameReader, names: ReceivedNames, before?: Place): Digest {
   const policy = names.readId(reader)
-  const epoch = reader.varint()
-  const from = reader.count('the first number of a digest', Number.MAX_SAFE_INTEGER, 1)
+  const epoch = before?.epoch ?? reader.varint()
+  const from = before?.next ?? reader.count('the first number of a digest', Number.MAX_SAFE_INTEGER, 1)
   const to = from + reader.varint()
   if (to > Number.MAX_SAFE_INTEGER) throw invalidFrame('has a digest with an unsafe number')
-  const fromTime = reader.time()
-  const toTime = reader.time()
+  const fromTime = before === undefined ? reader.time() : before.time + reader.zigzag()
+  const toTime = before === undefined ? reader.time() : fromTime + reader.zigzag()
   const causes = readCauses(reader)
   const states = readStates(reader)
   const digest: Digest = { kind: 'digest', policy, epoch, from, to, fromTime, toTime, causes, states }

@@ -49,6 +49,11 @@ export class FrameReader {
     return byte < 0x80 ? byte : this.#restOfVarint(byte & 0x7f)
   }
 
+  zigzag(): number {
+    const zigzag = this.varint()
+    return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2
+  }
+
   /** A varint within bounds; `what` names it. */
   count(what: string, max: number, min = 0): number {
     const count = this.varint()

@@ -62,6 +62,11 @@ export class FrameWriter {
     else this.#longVarint(value)
   }
 
+  /** A whole number of either sign: n as 2n, -n as 2n - 1. */
+  zigzag(value: number): void {
+    this.varint(value < 0 ? -2 * value - 1 : 2 * value)
+  }
+
   float(value: number): void {
     this.#reserve(8)
     this.#view.setFloat64(this.#at, value, true)

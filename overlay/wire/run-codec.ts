@@ -1,11 +1,13 @@
 // Runs of events on the wire: a head (epoch, numbers, times, lengths) and the bodies back to back. Neither depends
-// on the stream, so a head is made once and kept for the other links; bodies are copied as they are, never decoded.
+// on the stream, so a head is made once and kept for the other links; only that of a short run may lean on the item
+// before it. Bodies are copied as they are, never decoded.
 import { Block, positionOf, type Run } from '../../buffers/block.ts'
 import { MAX_BODY_BYTES, type Schema } from '../../buffers/codec.ts'
 import { invalidFrame } from './frame-error.ts'
 import type { FrameReader } from './frame-reader.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { MAX_FRAME_ENTRIES, MAX_KEPT_HEADS, MIN_KEPT_EVENTS } from './limits.ts'
+import { follows, isDelta, type Place } from './place.ts'
 
 /** Bits of a head's flags. Without any: no number is left out, times are whole, bodies are equally long. */
 const HAS_GAPS = 1
@@ -13,8 +15,20 @@ const HAS_FLOAT_TIMES = 2
 const HAS_LENGTHS = 4
 const ALL_FLAGS = 7
 
-/** Differences between times beyond this are not written as varints: doubled they would not be safe integers. */
-const MAX_TIME_DELTA = 2 ** 52 - 1
+/** Whether the head leans on the item that ended at `before`. */
+export function runFollows(run: Run, before: Place | undefined): before is Place {
+  if (before === undefined || run.to - run.from >= MIN_KEPT_EVENTS || hasFloatTimes(run)) return false
+  const { block, from } = run
+  const first = positionOf(run, from)
+  return follows(before, block.epoch, block.seq(first), block.time(first))
+}
+
+/** Writes a run that follows `before`, all but its schema. */
+export function writeRunBehind(writer: FrameWriter, run: Run, before: Place): void {
+  writer.spend(run.to - run.from)
+  writeHead(writer, run, before)
+  writeBodies(writer, run)
+}
 
 /** Writes a run, all but its schema. */
 export function writeRun(writer: FrameWriter, run: Run): void {
@@ -25,23 +39,23 @@ export function writeRun(writer: FrameWriter, run: Run): void {
   writeBodies(writer, run)
 }
 
-/** Reads a run; its block lies over the frame. */
-export function readRun(reader: FrameReader, schema: Schema): Run {
+/** Reads a run, behind a place if it follows one; its block lies over the frame. */
+export function readRun(reader: FrameReader, schema: Schema, before?: Place): Run {
   const start = reader.at
-  const epoch = reader.varint()
+  const epoch = before?.epoch ?? reader.varint()
   const count = reader.count('the number of events', MAX_FRAME_ENTRIES, 1)
   reader.spend(count)
   // Each event but the first takes at least the byte of its time.
   if (count - 1 > reader.left) throw invalidFrame('ends too early')
-  const firstSeq = reader.varint()
+  const firstSeq = before?.next ?? reader.varint()
   const flags = reader.byte()
   if (flags > ALL_FLAGS) throw invalidFrame(`has ${flags} as the flags of a run`)
   const seqs = readSeqs(reader, firstSeq, count, (flags & HAS_GAPS) !== 0)
-  const times = readTimes(reader, count, (flags & HAS_FLOAT_TIMES) !== 0)
+  const times = readTimes(reader, count, (flags & HAS_FLOAT_TIMES) !== 0, before)
   const offsets = readOffsets(reader, count, (flags & HAS_LENGTHS) !== 0)
   const head = reader.since(start)
   const block = Block.of(schema, epoch, reader.bytes(offsets[count]!), offsets, seqs, times)
-  keep(block, 0, count, head)
+  if (before === undefined) keep(block, 0, count, head)
   return { kind: 'events', block, picks: undefined, from: 0, to: count }
 }
 
@@ -64,18 +78,18 @@ function writeNewHead(writer: FrameWriter, run: Run): void {
   if (run.picks === undefined) keep(run.block, run.from, run.to, writer.since(start))
 }
 
-function writeHead(writer: FrameWriter, run: Run): void {
+function writeHead(writer: FrameWriter, run: Run, before?: Place): void {
   const { block, from, to } = run
   const gaps = hasGaps(run)
   const floatTimes = hasFloatTimes(run)
   const lengths = hasLengths(run)
-  writer.varint(block.epoch)
+  if (before === undefined) writer.varint(block.epoch)
   writer.varint(to - from)
-  writer.varint(block.seq(positionOf(run, from)))
+  if (before === undefined) writer.varint(block.seq(positionOf(run, from)))
   writer.byte((gaps ? HAS_GAPS : 0) | (floatTimes ? HAS_FLOAT_TIMES : 0) | (lengths ? HAS_LENGTHS : 0))
   if (gaps) writeGaps(writer, run)
   if (floatTimes) writeFloatTimes(writer, run)
-  else writeWholeTimes(writer, run)
+  else writeWholeTimes(writer, run, before)
   if (lengths) writeLengths(writer, run)
   else writer.varint(block.bodyBytes(positionOf(run, from)))
 }
@@ -91,7 +105,7 @@ function hasFloatTimes(run: Run): boolean {
   let before = block.time(positionOf(run, from))
   for (let i = from; i < to; i++) {
     const time = block.time(positionOf(run, i))
-    if (!Number.isSafeInteger(time) || Math.abs(time - before) > MAX_TIME_DELTA) return true
+    if (!isDelta(before, time)) return true
     before = time
   }
   return false
@@ -121,15 +135,15 @@ function writeFloatTimes(writer: FrameWriter, run: Run): void {
   for (let i = run.from; i < run.to; i++) writer.float(run.block.time(positionOf(run, i)))
 }
 
-/** The first, and the difference of each to the one before, zigzag. */
-function writeWholeTimes(writer: FrameWriter, run: Run): void {
+/** The first, or its difference to the place that the run follows, and that of each to the one before. */
+function writeWholeTimes(writer: FrameWriter, run: Run, place: Place | undefined): void {
   const { block, from, to } = run
   let before = block.time(positionOf(run, from))
-  writer.float(before)
+  if (place === undefined) writer.float(before)
+  else writer.zigzag(before - place.time)
   for (let i = from + 1; i < to; i++) {
     const time = block.time(positionOf(run, i))
-    const delta = time - before
-    writer.varint(delta < 0 ? -2 * delta - 1 : 2 * delta)
+    writer.zigzag(time - before)
     before = time
   }
 }
@@ -165,18 +179,19 @@ function readSeqs(reader: FrameReader, first: number, count: number, hasGaps: bo
   return seqs
 }
 
-function readTimes(reader: FrameReader, count: number, areFloats: boolean): Float64Array {
+function readTimes(
+  reader: FrameReader,
+  count: number,
+  areFloats: boolean,
+  before: Place | undefined,
+): Float64Array {
   // Not before the frame is seen to have them.
   if (areFloats && 8 * count > reader.left) throw invalidFrame('ends too early')
   const times = new Float64Array(count)
-  let time = reader.time()
+  let time = areFloats || before === undefined ? reader.time() : before.time + reader.zigzag()
   times[0] = time
   for (let i = 1; i < count; i++) {
-    if (areFloats) time = reader.time()
-    else {
-      const zigzag = reader.varint()
-      time += zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2
-    }
+    time = areFloats ? reader.time() : time + reader.zigzag()
     times[i] = time
   }
   return times

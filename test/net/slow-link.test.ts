@@ -62,8 +62,8 @@ describe.skipIf(refusal !== undefined)(refusal === undefined ? title : `${title}
 
   test('events come sooner than from a queue that drops what does not fit', ({ skip }) => {
     skip(busy !== undefined, busy)
-    // In 30 s this is mostly chance: a dozen packs, from level 1 on.
-    expect(medianLatency(random) / medianLatency(dropTail)).toBeLessThan(SECONDS < 60 ? 1.05 : 0.95)
+    // In 30 s there are a dozen packs, from level 1 on: chance has more of a say.
+    expect(medianLatency(random) / medianLatency(dropTail)).toBeLessThan(SECONDS < 60 ? 0.9 : 0.85)
     expect(medianLatency(latest) / medianLatency(dropTail)).toBeLessThan(0.65)
   })
 })

@@ -20,6 +20,8 @@ export const schema: Schema = { tags: ['v', 'text'] }
 export const EVENT_BYTES = EVENT_OVERHEAD_BYTES + 2 + 2
 /** What a digest of `noPolicy` costs a queue, when it has one cause. */
 export const DIGEST_BYTES = 128 + 16 + 16
+/** And what it takes of a frame. */
+export const DIGEST_FRAME_BYTES = 12 + 2 + 16
 
 /** A sender: numbers its events from 1; `v` is the number modulo 64, which keeps every body equally long. */
 export class Stream {

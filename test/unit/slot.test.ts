@@ -3,13 +3,14 @@ import { Link } from '../../buffers/link.ts'
 import type { Slot } from '../../buffers/slot.ts'
 import { noPolicy } from '../../policies/policy.ts'
 import {
-  DIGEST_BYTES,
+  DIGEST_FRAME_BYTES,
   digest,
   drain,
   EVENT_BYTES,
   latest,
   Stream,
   shown,
+  shownParts,
   slotOf,
   TestSurroundings,
 } from './buffers.ts'
@@ -58,7 +59,14 @@ describe('a slot', () => {
     const { slot } = slotOf([latest(1), latest(2)], { items: 6 })
     const stream = new Stream()
     slot.enqueue(stream.publish(7))
-    expect(drained(slot, DIGEST_BYTES)).toEqual(['0: d1-5', '1: d1-4', '0: 6', '1: 5 6', 'all: 7'])
+    expect(drained(slot, DIGEST_FRAME_BYTES)).toEqual([
+      '0: d1-5',
+      '1: d1-4',
+      '0: 6',
+      '1: 5',
+      '1: 6',
+      'all: 7',
+    ])
     expect(slot.isShared).toBe(true)
     slot.enqueue(stream.publish(2))
     expect(drained(slot)).toEqual(['all: 8 9'])
@@ -71,31 +79,57 @@ describe('a slot', () => {
     slot.enqueueFor(large!, [digest(1, 9, { policy: large!.policy })])
     slot.enqueueFor(small!, [stream.publish()])
     // The small one has more in every frame; what is left is too little for the digest.
-    slot.take(DIGEST_BYTES, DIGEST_BYTES)
+    slot.take(DIGEST_FRAME_BYTES, DIGEST_FRAME_BYTES)
     slot.enqueueFor(large!, [digest(10, 19, { policy: large!.policy })])
     for (let frame = 0; frame < 3 && large!.queue.bytes > 0; frame++) {
       slot.enqueueFor(small!, [stream.publish()])
-      const first = slot.take(DIGEST_BYTES, DIGEST_BYTES)!
+      const first = slot.take(DIGEST_FRAME_BYTES, DIGEST_FRAME_BYTES)!
       first.queue!.acknowledge(first.taken)
-      slot.take(DIGEST_BYTES - first.taken.bytes, DIGEST_BYTES - first.taken.bytes)
+      const left = DIGEST_FRAME_BYTES - first.taken.frameBytes
+      slot.take(left, left)
     }
     expect(large!.queue.isEmpty).toBe(true)
   })
 
-  it('packs the whole private queue when the shared one overflows again', () => {
+  it('packs the whole private queue when it and the shared one are full together', () => {
     const surroundings = new TestSurroundings()
     const { slot, classes } = slotOf([latest(2)], { items: 4 }, surroundings)
     const stream = new Stream()
     slot.enqueue(stream.publish(5))
     expect(shown(classes[0]!.queue.items)).toBe('d1-2 3 4')
-    slot.enqueue(stream.publish(4))
-    // LATEST looks at 3 to 8: with the new part alone 4 or 3 could have stayed.
-    expect(shown(classes[0]!.queue.items)).toBe('d1-6 7 8')
-    expect(shown(slot.shared.items)).toBe('9')
+    slot.enqueue(stream.publish(2))
+    // LATEST looks at 3 to 6: with the new part alone 4 or 3 could have stayed.
+    expect(shown(classes[0]!.queue.items)).toBe('d1-4 5 6')
+    expect(shown(slot.shared.items)).toBe('7')
     expect(surroundings.packs.map(({ before, after }) => [before, after])).toEqual([
       [4, 2],
-      [6, 2],
+      [4, 2],
     ])
+  })
+
+  it('packs only the private queues that are full then', () => {
+    const surroundings = new TestSurroundings()
+    const { slot, classes } = slotOf([latest(1), latest(3)], { items: 4 }, surroundings)
+    const stream = new Stream()
+    slot.enqueue(stream.publish(5))
+    surroundings.packs.length = 0
+    slot.enqueue(stream.publish(1))
+    expect(classes.map(({ queue }) => shown(queue.items))).toEqual(['d1-3 4 5', 'd1-2 3 4 5'])
+    expect(surroundings.packs.map(({ queue }) => queue === classes[1]!.queue)).toEqual([true])
+  })
+
+  it('has no more on its way to a class than half of its bounds, from both queues together', () => {
+    const { slot, classes } = slotOf([latest(2)], { items: 6 })
+    const stream = new Stream()
+    slot.enqueue(stream.publish(6))
+    const first = slot.take(2 * EVENT_BYTES, EVENT_BYTES)!
+    slot.enqueue(stream.publish(2))
+    expect(shown(classes[0]!.queue.items)).toBe('d3-4 5 6')
+    const second = slot.take(10_000, 10_000)!
+    expect([first, second].map(({ taken }) => shown(taken.items))).toEqual(['1 2', 'd3-4 5'])
+    expect(slot.canTake).toBe(false)
+    first.queue!.acknowledge(first.taken)
+    expect(drained(slot)).toEqual(['0: 6', 'all: 7 8'])
   })
 
   it('holds the shared queue back while a private one waits for acknowledgements', () => {
@@ -110,14 +144,27 @@ describe('a slot', () => {
     expect(drained(slot)).toEqual(['0: 4', 'all: 5'])
   })
 
-  it('takes what arrives into the private queues when what is on its way leaves no room in the shared one', () => {
+  it('goes on when the class whose items on their way held it back has left', () => {
+    const { slot, classes, link } = slotOf([latest(2), latest(1)], { items: 4 })
+    slot.enqueue(new Stream().publish(5))
+    expect(shownParts(link.take(10_000))).toEqual(['> d1-2 3 4', '> d1-3 4'])
+    expect(link.isIdle).toBe(true)
+    slot.remove(classes[0]!)
+    expect(link.isIdle).toBe(false)
+    expect(shownParts(link.take(10_000))).toEqual(['5'])
+  })
+
+  it('makes digests of what arrives when what is on its way leaves no room', () => {
     const { slot, classes } = slotOf([latest(1), noPolicy], { items: 1 })
     const stream = new Stream()
     slot.enqueue(stream.publish())
-    slot.take(10_000, 10_000)
+    const first = slot.take(10_000, 10_000)!
     slot.enqueue(stream.publish(2))
-    expect(classes.map(({ queue }) => shown(queue.items))).toEqual(['d2-2 3', 'd2-2 3'])
+    expect(classes.map(({ queue }) => shown(queue.items))).toEqual(['d2-2 d3-3', 'd2-2 d3-3'])
     expect(slot.shared.isEmpty).toBe(true)
+    first.queue!.acknowledge(first.taken)
+    slot.enqueue(stream.publish())
+    expect(drained(slot)).toEqual(['0: d2-2 d3-3', '1: d2-2 d3-3', 'all: 4'])
   })
 
   it('keeps markers in front of what arrives then, and leaves out what is not for a class', () => {
@@ -128,7 +175,7 @@ describe('a slot', () => {
     slot.mark(stream.marker(true))
     classes[1]!.first = { epoch: 2, seq: 2 }
     slot.enqueue(stream.restart().publish(2))
-    expect(classes.map(({ queue }) => shown(queue.items))).toEqual(['e1 2/d1-1 2/2', '2/2'])
+    expect(classes.map(({ queue }) => shown(queue.items))).toEqual(['e1 2/d1-1 2/d2-2', '2/d2-2'])
   })
 
   it('makes a digest for everyone of an event that is larger than the bytes of a queue, in its place', () => {
@@ -179,11 +226,11 @@ describe('items for one class', () => {
     const { slot, classes } = slotOf([latest(1), latest(2)], { items: 4 }, surroundings)
     const stream = new Stream()
     slot.enqueueFor(classes[0]!, [stream.publish(2)])
-    slot.enqueue(stream.publish(3))
+    slot.enqueue(stream.publish(2))
     expect(surroundings.packs).toEqual([])
-    slot.enqueueFor(classes[1]!, [])
+    slot.enqueueFor(classes[0]!, [stream.publish(1)])
     expect(surroundings.packs.map(({ queue }) => queue === classes[0]!.queue)).toEqual([true])
-    expect(classes.map(({ queue }) => shown(queue.items))).toEqual(['d1-4 5', '3 4 5'])
+    expect(classes.map(({ queue }) => shown(queue.items))).toEqual(['d1-3 4 5', '3 4'])
   })
 })
 

@@ -115,6 +115,31 @@ describe('a data frame', () => {
     expect(bytes).toBeLessThan(1_000 * 11 + 64)
   })
 
+  it('says only the difference where digests and short runs go on where the item before ended', () => {
+    const run = (seq: number) =>
+      runOf(
+        blockOf({ tags: ['v'] }, 1_753_000_000_000, [{ seq, time: seq * 30, body: Uint8Array.of(4, seq) }]),
+      )
+    const digest = (seq: number): Digest => ({
+      ...aDigestOfOne,
+      epoch: 1_753_000_000_000,
+      from: seq,
+      to: seq,
+      fromTime: seq * 30,
+      toTime: seq * 30,
+    })
+    const wire = new Wire()
+    wire.bytes(frameOf(run(1), digest(2)))
+    const pair = wire.bytes(frameOf(run(3), digest(4)))
+    // Kind, policy, span, two times, a cause of four bytes, no state; kind, schema, count, flags, time, length, body.
+    expect(wire.bytes(frameOf(run(5), digest(6), run(7), digest(8))) - pair).toBe(10 + 6 + 2)
+    // Numbers are left out in between, or time stands still there.
+    const marker: Item = { kind: 'marker', epoch: 1_753_000_000_000, highest: 9, end: false }
+    wire.bytes(
+      frameOf(run(9), digest(11), run(12), marker, digest(13), { ...digest(14), toTime: 0.5 }, run(15)),
+    )
+  })
+
   it('leaves the events where they are', () => {
     const frame = new FrameEncoder().encode(outgoing(frameOf(plainRun(100, 50)))).subarray()
     const run = new FrameDecoder().decode(frame).parts[0]!.items[0]!

@@ -215,12 +215,59 @@ export const aMarker: fc.Arbitrary<Marker> = aRecord<Marker>({
   end: fc.boolean(),
 })
 
+/** Runs and digests of which most go on where the one before ended, as packing leaves them. */
+const aSequence: fc.Arbitrary<Item[]> = fc
+  .tuple(
+    aCount,
+    fc.array(
+      fc.tuple(
+        fc.constantFrom('events', 'digest', 'hole'),
+        fc.integer({ min: 1, max: 20 }),
+        fc.oneof(fc.integer({ min: -9, max: 99 }), time),
+      ),
+      { minLength: 2, maxLength: 8 },
+    ),
+  )
+  .map(([epoch, steps]) => {
+    const items: Item[] = []
+    let next = 1
+    for (const [kind, count, time] of steps) {
+      const seqs = Array.from({ length: count }, (_, i) => next + i)
+      next += count
+      if (kind === 'events')
+        items.push(
+          runOf(
+            blockOf(
+              { tags: ['v'] },
+              epoch,
+              seqs.map((seq) => ({ seq, time: time + seq, body: new Uint8Array(2) })),
+            ),
+          ),
+        )
+      else if (kind === 'digest') {
+        const causes = [{ buffer: 'RCB', level: 1, count }]
+        const times = { fromTime: time, toTime: time + count }
+        items.push({
+          kind,
+          policy: idOf(1),
+          epoch,
+          from: seqs[0]!,
+          to: next - 1,
+          ...times,
+          causes,
+          states: [],
+        })
+      }
+    }
+    return items.length > 0 ? items : [{ kind: 'marker', epoch, highest: 0, end: false }]
+  })
+
 const part: fc.Arbitrary<DataPart> = aRecord<DataPart & { readonly receiver: string }>({
   toward: fc.constantFrom<Toward>('SP', 'SR', 'RR', 'RP', 'RC'),
   sender: anId,
   receiver: anId,
   rid: fc.option(anId, { nil: undefined }),
-  items: fc.array(fc.oneof(aRun, aDigest, aMarker), { minLength: 1, maxLength: 4 }),
+  items: fc.oneof(fc.array(fc.oneof(aRun, aDigest, aMarker), { minLength: 1, maxLength: 4 }), aSequence),
 }).map(({ toward, sender, receiver, rid, items }) => ({
   toward,
   sender: toward === 'RP' || toward === 'RC' ? sender + receiver : sender,

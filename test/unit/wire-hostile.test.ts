@@ -152,7 +152,13 @@ describe('a decoder', () => {
     ],
     ['a part without items', 'has 0 as the number of items', bytesOf(`01 01 02 01 ${'aa'.repeat(32)} 00 00`)],
     ['more items than there are', 'ends too early', bytesOf(`01 01 02 01 ${'aa'.repeat(32)} 00 02 03 05 06`)],
-    ['an item of unknown kind', 'has an item of unknown kind 5', frameWith('05 05 06')],
+    ['an item of unknown kind', 'has an item of unknown kind 7', frameWith('07 05 06')],
+    ['events that follow nothing', 'has an item that follows none', frameWith('05 00 00 01 00 00 01 03')],
+    [
+      'a digest that follows nothing',
+      'has an item that follows none',
+      frameWith(`06 ${POLICY} 00 00 00 01 ${CAUSE} 00`),
+    ],
     ['a byte behind the last item', 'has 0 as where a part goes', frameWith('03 05 06 00')],
     ['a varint that could be shorter', 'has a varint that could be shorter', frameWith('03 85 00 06')],
     [
