@@ -242,11 +242,12 @@ export class ReceiverProxy {
 
   /** Looks after those that left: told when something was acknowledged, and now and then. */
   settle(): void {
+    const late = this.#host.now() - HANDOVER_MS
     for (const subscription of [...this.#succeeding])
-      if (this.#host.now() - subscription.next!.since > HANDOVER_MS) this.#succeed(subscription)
+      if (subscription.next !== undefined && subscription.next.since < late) this.#succeed(subscription)
     for (const leaving of [...this.#leaving]) {
       const { sid, rid } = leaving.collect
-      if (this.#rcb.isDone(sid + rid) || this.#host.now() - leaving.since > HANDOVER_MS) this.#left(leaving)
+      if (this.#rcb.isDone(sid + rid) || leaving.since < late) this.#left(leaving)
     }
   }
 

@@ -262,10 +262,13 @@ export class ReceiverRoot {
   /** Looks after those that move: told when something was acknowledged, and now and then. */
   settle(): void {
     const late = this.#host.now() - HANDOVER_MS
-    for (const one of [...this.#catching]) if (one.catching!.since < late) this.#caughtUp(one)
+    for (const one of [...this.#catching])
+      if (one.catching !== undefined && one.catching.since < late) this.#caughtUp(one)
     for (const subscription of [...this.#leaving]) {
       const { sid, rid, key, proxy, generation, cursor, first: begins, left, isGranted } = subscription
-      const first = left[0]!
+      const [first] = left
+      // What follows from one that was looked after before may have ended this one's wait.
+      if (first === undefined) continue
       if (this.#host.now() - first.since > HANDOVER_MS) this.#next(subscription)
       else if (first.told === undefined && isGranted && !this.#rpb.isOnItsWay(key, rid)) {
         first.told = generation
