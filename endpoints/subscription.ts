@@ -2,6 +2,7 @@
 import type { Cursor } from '../buffers/item.ts'
 import type { PrivateQueue } from '../buffers/private-queue.ts'
 import type { EpochReceipt } from '../buffers/receipt.ts'
+import type { Pack } from '../overlay/client.ts'
 import { SpillwayError } from '../policies/error.ts'
 import type { Attributes } from '../policies/event.ts'
 import type { Policy } from '../policies/policy.ts'
@@ -21,6 +22,12 @@ export interface Handlers<A extends Attributes> {
   pressure?(isHigh: boolean): void
 }
 
+/** How a subscription ends, and who is told what its policy does. */
+interface Owner {
+  unsubscribe(): void
+  packed(pack: Pack): void
+}
+
 /**
  * Handlers get what is there, for so long, before others get their turn. Were it only some of it, more would arrive
  * meanwhile, until as much waits for each receiver as may be on its way.
@@ -35,7 +42,7 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   readonly subscribed: Promise<Cursor | undefined>
   readonly #policy: Policy
   readonly #queue: PrivateQueue
-  readonly #unsubscribe: () => void
+  readonly #owner: Owner
   #delivery: Delivery<A> | undefined
   #handlers: Handlers<A> | undefined
   #isScheduled = false
@@ -46,18 +53,12 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   #settle!: { resolve(first: Cursor | undefined): void; reject(error: SpillwayError): void }
 
   /** Made by `Client.subscribe`. */
-  constructor(
-    sender: string,
-    receiver: string,
-    policy: Policy,
-    queue: PrivateQueue,
-    unsubscribe: () => void,
-  ) {
+  constructor(sender: string, receiver: string, policy: Policy, queue: PrivateQueue, owner: Owner) {
     this.sender = sender
     this.receiver = receiver
     this.#policy = policy
     this.#queue = queue
-    this.#unsubscribe = unsubscribe
+    this.#owner = owner
     this.subscribed = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject }
     })
@@ -91,7 +92,7 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#unsubscribe()
+    this.#owner.unsubscribe()
     this.#settle.reject(new SpillwayError('CLOSED', 'the subscription is closed'))
     this.#wake()
   }
@@ -149,6 +150,11 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   /** Told by the client. */
   pressure(isHigh: boolean): void {
     this.#call(() => this.#handlers?.pressure?.(isHigh))
+  }
+
+  /** Told by the client. */
+  packed(pack: Pack): void {
+    this.#call(() => this.#owner.packed(pack))
   }
 
   #wake(): void {

@@ -10,7 +10,10 @@ import { Stream, TestSurroundings } from './buffers.ts'
 function subscribed() {
   const buffer = new LocalBuffer(new TestSurroundings<'RB'>({ buffer: 'RB' }))
   const queue = buffer.subscribe('s', 'r', noPolicy, { items: 1_000, bytes: 1_000_000 })
-  const subscription = new Subscription('s', 'r', noPolicy, queue, () => void buffer.unsubscribe('s', 'r'))
+  const subscription = new Subscription('s', 'r', noPolicy, queue, {
+    unsubscribe: () => void buffer.unsubscribe('s', 'r'),
+    packed: () => {},
+  })
   subscription.begins({ epoch: 1, seq: 1 })
   const stream = new Stream()
   const publish = (count: number) => {
