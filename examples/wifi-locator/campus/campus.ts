@@ -1,12 +1,12 @@
 // The generated campus: stations that move through their day from one access point to the next, and the lines that
 // access points write about them. Time and chance are handed in: the same seed and times give the same lines.
 import { seeded } from '../../../index.ts'
-import { goalAt, HOUR_MS, type Kind, leavesAt, MINUTE_MS } from './day.ts'
+import { goalAt, HOUR_MS, isNight, type Kind, leavesAt, MINUTE_MS } from './day.ts'
 import {
+  ACCESS_POINTS,
   type AccessPoint,
   type Building,
   type Ground,
-  ACCESS_POINTS,
   groundOf,
   macOf,
   shuffle,
@@ -59,7 +59,9 @@ const FIXED_SHARE = 0.04
 /** Stations that are access points themselves: bridges that reach the network through another one. */
 const BRIDGES = 24
 /** How often a device at rest says something: it sleeps and wakes, or another access point is stronger. */
-const RESTLESS_MS = 7 * MINUTE_MS
+const RESTLESS_MS = 14 * MINUTE_MS
+/** While people sleep, their devices speak so much less. */
+const ASLEEP_FACTOR = 4
 /** Walking from one access point to the next. */
 const STRIDE_MS = 25_000
 /** So many access points on the way are passed at most. */
@@ -100,7 +102,11 @@ export class Campus {
       else of.push(ap)
     }
     this.#settle(Math.min(stations, MAX_STATIONS))
-    this.#say(start + ABOUT_ITSELF_MS * this.#random(), this.#any(this.ground.accessPoints), aboutItself(this.#random))
+    this.#say(
+      start + ABOUT_ITSELF_MS * this.#random(),
+      this.#any(this.ground.accessPoints),
+      aboutItself(this.#random),
+    )
   }
 
   /** How far it is, in milliseconds. */
@@ -202,7 +208,8 @@ export class Campus {
   }
 
   #rest(): number {
-    return RESTLESS_MS * (0.3 + 1.4 * this.#random())
+    const factor = isNight(this.#now) ? ASLEEP_FACTOR : 1
+    return factor * RESTLESS_MS * (0.3 + 1.4 * this.#random())
   }
 
   #associate(station: Station, ap: AccessPoint): void {
@@ -211,7 +218,8 @@ export class Campus {
     this.#enter(station, ap)
     const kind = from === undefined || this.#random() < 0.3 ? 'associated' : 'reassociated'
     this.#spoken(ap, { kind, of: station })
-    if (this.#random() < 0.5) this.#say(this.#now + 1_500 * this.#random(), ap, { kind: 'addressed', of: station })
+    if (this.#random() < 0.5)
+      this.#say(this.#now + 1_500 * this.#random(), ap, { kind: 'addressed', of: station })
     if (from !== undefined && from !== ap) this.#lose(station, from, ap)
   }
 

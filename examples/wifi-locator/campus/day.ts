@@ -54,6 +54,12 @@ export function hourOf(at: number): number {
   return date.getHours() + date.getMinutes() / 60 + date.getSeconds() / 3_600
 }
 
+/** Whether people sleep. */
+export function isNight(at: number): boolean {
+  const hour = hourOf(at)
+  return hour < MORNING || hour >= NIGHT
+}
+
 /** Where somebody goes at this time. */
 export function goalAt(kind: 'student' | 'staff', at: number, random: () => number): Goal {
   const hour = hourOf(at)
@@ -65,9 +71,8 @@ export function goalAt(kind: 'student' | 'staff', at: number, random: () => numb
 
 /** When somebody who arrives at this time goes on: when classes change, or in the morning. */
 export function leavesAt(at: number, random: () => number): number {
-  const hour = hourOf(at)
-  if (hour < MORNING || hour >= NIGHT) {
-    const untilMorning = ((MORNING + 24 - hour) % 24) * HOUR_MS
+  if (isNight(at)) {
+    const untilMorning = ((MORNING + 24 - hourOf(at)) % 24) * HOUR_MS
     return at + untilMorning + random() * 3 * HOUR_MS
   }
   const classes = 1 + Math.floor(3 * random())

@@ -117,7 +117,10 @@ function accessPointsOf(building: Building, from: number, to: number, random: ()
   const system = random() < HOSTAPD_SHARE ? 'hostapd' : 'ios'
   const columns = Math.max(1, Math.round(Math.sqrt((count * building.width) / building.height)))
   const rows = Math.ceil(count / columns)
-  const stem = building.name.toLowerCase().replace(/ (hall|building)$/, '').replaceAll(' ', '-')
+  const stem = building.name
+    .toLowerCase()
+    .replace(/ (hall|building)$/, '')
+    .replaceAll(' ', '-')
   return Array.from({ length: count }, (_, i) => {
     const x = building.x + ((i % columns) + 0.5 + 0.3 * (random() - 0.5)) * (building.width / columns)
     const y = building.y + (Math.floor(i / columns) + 0.5 + 0.3 * (random() - 0.5)) * (building.height / rows)

@@ -11,7 +11,10 @@ export interface Subject {
 
 /** What happened at an access point. */
 export type Happening =
-  | { readonly kind: 'authenticated' | 'associated' | 'reassociated' | 'addressed' | 'retries'; readonly of: Subject }
+  | {
+      readonly kind: 'authenticated' | 'associated' | 'reassociated' | 'addressed' | 'retries'
+      readonly of: Subject
+    }
   | { readonly kind: 'roamed'; readonly of: Subject; readonly to: AccessPoint }
   | { readonly kind: 'left'; readonly of: Subject; readonly why: 'asked' | 'idle' | 'weak' }
   | { readonly kind: 'radio'; readonly isUp: boolean }
@@ -88,7 +91,8 @@ function hostapdLines(ap: AccessPoint, happening: Happening, at: number): string
   const told = (severity: number, program: string, what: string) =>
     `<${DAEMON + severity}>${stamp(at)} ${ap.name} ${program}: ${what}`
   const radio = `wlan${radioOf(happening)}`
-  const ieee = (what: string, mac: string) => told(INFO, 'hostapd', `${radio}: STA ${mac} IEEE 802.11: ${what}`)
+  const ieee = (what: string, mac: string) =>
+    told(INFO, 'hostapd', `${radio}: STA ${mac} IEEE 802.11: ${what}`)
   const notice = (what: string) => told(NOTICE, 'hostapd', `${radio}: ${what}`)
   switch (happening.kind) {
     case 'authenticated':
@@ -100,7 +104,10 @@ function hostapdLines(ap: AccessPoint, happening: Happening, at: number): string
         notice(`AP-STA-CONNECTED ${happening.of.mac}`),
       ]
     case 'left':
-      return [ieee(HOSTAPD_REASONS[happening.why], happening.of.mac), notice(`AP-STA-DISCONNECTED ${happening.of.mac}`)]
+      return [
+        ieee(HOSTAPD_REASONS[happening.why], happening.of.mac),
+        notice(`AP-STA-DISCONNECTED ${happening.of.mac}`),
+      ]
     case 'addressed': {
       const { ip, mac, host } = happening.of
       return [told(INFO, 'dnsmasq-dhcp[1441]', `DHCPACK(br-lan) ${ip} ${mac} ${host}`)]
