@@ -107,8 +107,10 @@ export class BarServer {
   #serve(request: IncomingMessage, response: ServerResponse, path: string): void {
     if (!isLoopbackHost(request.headers.host)) {
       // A page elsewhere that lets its name point here may not read where people are.
-      if (isIP(hostnameOf(request.headers.host)) === 0)
-        return reply(response, 403, 'text/plain', 'not by this name\n')
+      if (isIP(hostnameOf(request.headers.host)) === 0) {
+        reply(response, 403, 'text/plain', 'not by this name\n')
+        return
+      }
     }
     const url = URL.parse(path, 'http://here')
     const asked = url?.searchParams.get('ip') ?? browserOf(request)
@@ -129,7 +131,10 @@ export class BarServer {
       return
     }
     const hostname = url.hostname.replace(/^\[|\]$/g, '')
-    if (this.#isForbidden(hostname)) return this.#refuse(response)
+    if (this.#isForbidden(hostname)) {
+      this.#refuse(response)
+      return
+    }
     const upstream = httpRequest(
       {
         host: hostname,

@@ -121,16 +121,33 @@ export class PageServer {
     const { host } = request.headers
     const name = URL.parse(`http://${host ?? ''}`)?.hostname.replace(/^\[|\]$/g, '') ?? ''
     // A page elsewhere that lets its name point here may not read where people are.
-    if (!isLoopbackHost(host) && isIP(name) === 0)
-      return reply(response, 403, 'text/plain', 'not by this name')
-    if (request.method !== 'GET') return reply(response, 405, 'text/plain', 'only GET')
+    if (!isLoopbackHost(host) && isIP(name) === 0) {
+      reply(response, 403, 'text/plain', 'not by this name')
+      return
+    }
+    if (request.method !== 'GET') {
+      reply(response, 405, 'text/plain', 'only GET')
+      return
+    }
     const url = URL.parse(request.url ?? '/', 'http://here')
     const path = url?.pathname ?? ''
     const file = this.#files.get(path)
-    if (file !== undefined) return reply(response, 200, file.type, file.body)
-    if (path === '/events') return this.#join(response)
-    if (path === '/device') return this.#device(response, url?.searchParams.get('station') ?? '')
-    if (path === '/find') return this.#find(response, url?.searchParams.get('q') ?? '')
+    if (file !== undefined) {
+      reply(response, 200, file.type, file.body)
+      return
+    }
+    if (path === '/events') {
+      this.#join(response)
+      return
+    }
+    if (path === '/device') {
+      this.#device(response, url?.searchParams.get('station') ?? '')
+      return
+    }
+    if (path === '/find') {
+      this.#find(response, url?.searchParams.get('q') ?? '')
+      return
+    }
     reply(response, 404, 'text/plain', 'there is no such page')
   }
 
@@ -149,7 +166,10 @@ export class PageServer {
 
   #device(response: ServerResponse, station: string): void {
     const device = this.#devices.get(station)
-    if (device === undefined) return reply(response, 404, 'application/json', '{}')
+    if (device === undefined) {
+      reply(response, 404, 'application/json', '{}')
+      return
+    }
     const next = this.#options
       .predict(station)
       .map((one) => ({ ...one, building: this.#aps.get(one.place)?.building ?? null }))
