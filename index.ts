@@ -6,13 +6,7 @@ export type { Cursor, Item, Marker } from './buffers/item.ts'
 export { type Batch, Link, type Told } from './buffers/link.ts'
 export { LocalBuffer } from './buffers/local-buffer.ts'
 export { PrivateQueue } from './buffers/private-queue.ts'
-export {
-  type Filtered,
-  Queue,
-  type QueueBounds,
-  type QueueSurroundings,
-  type Taken,
-} from './buffers/queue.ts'
+export { Queue, type QueueBounds, type QueueSurroundings, type Taken } from './buffers/queue.ts'
 export { type EpochReceipt, type Gap, type OverlappingDigest, Receipt } from './buffers/receipt.ts'
 export { RemoteBuffer, type RemoteBufferName } from './buffers/remote-buffer.ts'
 export { type PolicyClass, type Sent, Slot } from './buffers/slot.ts'
@@ -76,7 +70,6 @@ export type { Answer, Overloaded, Source } from './endpoints/pull/source.ts'
 export { Sender } from './endpoints/sender.ts'
 export { type Handlers, Subscription } from './endpoints/subscription.ts'
 export type { AttachmentState } from './mobility/attachment.ts'
-export type { Pack } from './overlay/client.ts'
 export type { SenderInfo } from './overlay/control.ts'
 export { seeded } from './policies/chance.ts'
 export { type CompileOptions, compilePolicy, PolicyError, policyLimits } from './policies/compile.ts'

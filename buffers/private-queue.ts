@@ -7,7 +7,7 @@ import { Packing, type PackSurroundings, type Riding } from '../policies/pack.ts
 import type { Policy } from '../policies/policy.ts'
 import { positionOf, type Run } from './block.ts'
 import { digestBytes, epochOf, type Item, itemBytes, type Marker } from './item.ts'
-import { type Filtered, Queue, type QueueBounds, type QueueSurroundings } from './queue.ts'
+import { Queue, type QueueBounds, type QueueSurroundings } from './queue.ts'
 import { DecodedBlocks, QueuedEvents } from './queued-events.ts'
 
 /** A pack that goes on. */
@@ -17,14 +17,12 @@ interface Attempt {
   /** What the markers cost, which stay. */
   readonly markerBytes: number
   readonly packing: Packing
-  readonly filtered: readonly Filtered[]
 }
 
-/** What a pack leaves, without the markers, how many events there were before and after, and who dropped them. */
+/** What a pack leaves, without the markers, and how many events there were before and after. */
 interface Outcome {
   readonly items: Item[]
   readonly markerBytes: number
-  readonly filtered: readonly Filtered[]
   readonly before: number
   readonly after: number
 }
@@ -124,7 +122,7 @@ export class PrivateQueue extends Queue {
   /** Events that find no room become a digest at the end. */
   #digest(run: Run): void {
     const events = new QueuedEvents([run], new DecodedBlocks())
-    const packing = new Packing(this.policy, events, new Map(), this.#packSurroundings())
+    const packing = new Packing(this.policy, events, new Map(), this.#packSurroundings)
     for (const digest of packing.worstCase().finish().digests.get(0) ?? []) this.append(digest)
     this.packIfOver()
   }
@@ -151,21 +149,13 @@ export class PrivateQueue extends Queue {
       } else markerBytes += itemBytes(item)
     }
     const events = new QueuedEvents(runs, decoded)
-    const filtered: Filtered[] = []
-    const packing = new Packing(this.policy, events, riding, this.#packSurroundings(filtered))
-    return { events, riding, markerBytes, packing, filtered }
+    const packing = new Packing(this.policy, events, riding, this.#packSurroundings)
+    return { events, riding, markerBytes, packing }
   }
 
-  /** What the filters do is noted only where somebody wants to know. */
-  #packSurroundings(filtered?: Filtered[]): PackSurroundings {
+  get #packSurroundings(): PackSurroundings {
     const { surroundings } = this
-    const { buffer } = surroundings
-    const plain = { buffer, now: surroundings.now(), random: () => surroundings.random() }
-    if (filtered === undefined || surroundings.packed === undefined) return plain
-    return {
-      ...plain,
-      observe: (level, filter, seen, kept) => filtered.push({ level, filter, seen, kept }),
-    }
+    return { buffer: surroundings.buffer, now: surroundings.now(), random: () => surroundings.random() }
   }
 
   /** Whether the survivors so far, their digests and one more event of so many bytes would fit. */
@@ -189,11 +179,11 @@ export class PrivateQueue extends Queue {
     return true
   }
 
-  #put({ items, before, after, filtered }: Outcome, level: number): void {
+  #put({ items, before, after }: Outcome, level: number): void {
     for (const item of this.items) if (item.kind === 'marker') insertMarker(items, item)
     this.replace(items)
     this.#learnDigestBytes(items)
-    this.surroundings.packed?.(this, level, before, after, filtered)
+    this.surroundings.packed?.(this, level, before, after)
   }
 
   #learnDigestBytes(items: readonly Item[]): void {
@@ -231,10 +221,10 @@ function worstCase(attempt: Attempt): Attempt {
 }
 
 /** Ends the pack. */
-function outcomeOf({ events, packing, markerBytes, filtered }: Attempt): Outcome {
+function outcomeOf({ events, packing, markerBytes }: Attempt): Outcome {
   const { kept, digests } = packing.finish()
   const items = itemsOf(events.runsOf(kept), digests)
-  return { items, markerBytes, filtered, before: events.length, after: kept.length }
+  return { items, markerBytes, before: events.length, after: kept.length }
 }
 
 /** Runs with the digests between them: those at i stand before the i-th event. */

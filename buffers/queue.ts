@@ -13,14 +13,6 @@ export interface QueueBounds {
   readonly bytes: number
 }
 
-/** What a filter did in a pack: how many events it saw and kept. Levels and filters count from 1. */
-export interface Filtered {
-  readonly level: number
-  readonly filter: number
-  readonly seen: number
-  readonly kept: number
-}
-
 /** Where a queue stands, and what it asks for. Time is in milliseconds. */
 export interface QueueSurroundings {
   /** The buffer's name: the cause in digests. */
@@ -30,11 +22,8 @@ export interface QueueSurroundings {
   random(): number
   /** Told when a queue fills beyond the high-water mark, and when it is below the low one again. */
   pressure?(queue: Queue, high: boolean): void
-  /**
-   * Told of every pack: its level, 0 for the worst case, how many events there were before and after, and what each
-   * filter did, in the order in which they ran.
-   */
-  packed?(queue: Queue, level: number, before: number, after: number, filtered: readonly Filtered[]): void
+  /** Told of every pack: its level, 0 for the worst case, and how many events there were before and after. */
+  packed?(queue: Queue, level: number, before: number, after: number): void
 }
 
 /** Items taken from the head of a queue, in order. */

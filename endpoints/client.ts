@@ -2,7 +2,7 @@
 import type { Cursor } from '../buffers/item.ts'
 import type { QueueBounds } from '../buffers/queue.ts'
 import { Attachment, type AttachmentListener, type AttachmentState } from '../mobility/attachment.ts'
-import { ClientCore, type Pack, type PollOutcome } from '../overlay/client.ts'
+import { ClientCore, type PollOutcome } from '../overlay/client.ts'
 import type { SenderInfo } from '../overlay/control.ts'
 import type { Id } from '../overlay/id.ts'
 import type { Transport } from '../overlay/libp2p/transport.ts'
@@ -46,8 +46,6 @@ export interface SubscribeOptions {
   readonly name?: string
   /** Bounds of the receiver's own queue. */
   readonly queue?: Partial<QueueBounds>
-  /** Told of every pack of the receiver's own queue: what a policy does, for those who tune it. */
-  packed?(pack: Pack): void
   /** Ends the subscription. */
   readonly signal?: AbortSignal
 }
@@ -67,7 +65,7 @@ const LIST_TIMEOUT_MS = 10_000
 
 const CONNECT_OPTIONS = ['key', 'psk', 'signal', 'attachment'] satisfies (keyof ConnectOptions)[]
 const SENDER_OPTIONS = ['allow', 'signal'] satisfies (keyof SenderOptions)[]
-const SUBSCRIBE_OPTIONS = ['policy', 'name', 'queue', 'packed', 'signal'] satisfies (keyof SubscribeOptions)[]
+const SUBSCRIBE_OPTIONS = ['policy', 'name', 'queue', 'signal'] satisfies (keyof SubscribeOptions)[]
 
 interface Told<T = void> {
   readonly promise: Promise<T>
@@ -230,18 +228,15 @@ export class Client {
     checkSender(sender)
     checkName(name)
     checkQueue('subscribe', queue)
-    checkType('subscribe: packed', options.packed, 'function', 'a function')
     const policy = policyOf(options.policy)
     if (this.#subscriptions.has(sender + this.#core.endpoint(name)))
       throw new SpillwayError('NAME_TAKEN', `there is a receiver called "${name}" of this sender already`)
     const { rid, queue: own } = this.#core.subscribe(sender, name, policy, { ...DEFAULT_QUEUE, ...queue })
-    const unsubscribe = () => {
+    const subscription = new Subscription<A>(sender, rid, policy, own, () => {
       forgetSignal()
       this.#core.unsubscribe(sender, rid)
       this.#subscriptions.delete(sender + rid)
-    }
-    const packed = (pack: Pack) => options.packed?.(pack)
-    const subscription = new Subscription<A>(sender, rid, policy, own, { unsubscribe, packed })
+    })
     this.#subscriptions.set(sender + rid, subscription as unknown as Subscription)
     const forgetSignal = this.#whenAborted(signal, () => subscription.close())
     return subscription
@@ -317,7 +312,6 @@ export class Client {
       refused: (sid, rid, reason) => this.#refused(sid, rid, reason),
       items: (sid, rid) => this.#subscriptions.get(sid + rid)?.arrived(),
       falling: (sid, rid, isHigh) => this.#subscriptions.get(sid + rid)?.pressure(isHigh),
-      packed: (sid, rid, pack) => this.#subscriptions.get(sid + rid)?.packed(pack),
       pressure: (isHigh) => this.#pressure(isHigh),
       senders: (request, senders, last) => this.#listed(request, senders, last),
       polled: (request, outcome) => this.#polls.get(request)?.resolve(outcome),

@@ -2,7 +2,6 @@
 import type { Cursor } from '../buffers/item.ts'
 import type { PrivateQueue } from '../buffers/private-queue.ts'
 import type { EpochReceipt } from '../buffers/receipt.ts'
-import type { Pack } from '../overlay/client.ts'
 import { SpillwayError } from '../policies/error.ts'
 import type { Attributes } from '../policies/event.ts'
 import type { Policy } from '../policies/policy.ts'
@@ -22,12 +21,6 @@ export interface Handlers<A extends Attributes> {
   pressure?(isHigh: boolean): void
 }
 
-/** How a subscription ends, and who is told what its policy does. */
-interface Owner {
-  unsubscribe(): void
-  packed(pack: Pack): void
-}
-
 /**
  * Handlers get what is there, for so long, before others get their turn. Were it only some of it, more would arrive
  * meanwhile, until as much waits for each receiver as may be on its way.
@@ -42,7 +35,7 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   readonly subscribed: Promise<Cursor | undefined>
   readonly #policy: Policy
   readonly #queue: PrivateQueue
-  readonly #owner: Owner
+  readonly #unsubscribe: () => void
   #delivery: Delivery<A> | undefined
   #handlers: Handlers<A> | undefined
   #isScheduled = false
@@ -53,12 +46,18 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   #settle!: { resolve(first: Cursor | undefined): void; reject(error: SpillwayError): void }
 
   /** Made by `Client.subscribe`. */
-  constructor(sender: string, receiver: string, policy: Policy, queue: PrivateQueue, owner: Owner) {
+  constructor(
+    sender: string,
+    receiver: string,
+    policy: Policy,
+    queue: PrivateQueue,
+    unsubscribe: () => void,
+  ) {
     this.sender = sender
     this.receiver = receiver
     this.#policy = policy
     this.#queue = queue
-    this.#owner = owner
+    this.#unsubscribe = unsubscribe
     this.subscribed = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject }
     })
@@ -92,7 +91,7 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#owner.unsubscribe()
+    this.#unsubscribe()
     this.#settle.reject(new SpillwayError('CLOSED', 'the subscription is closed'))
     this.#wake()
   }
@@ -150,11 +149,6 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   /** Told by the client. */
   pressure(isHigh: boolean): void {
     this.#call(() => this.#handlers?.pressure?.(isHigh))
-  }
-
-  /** Told by the client. */
-  packed(pack: Pack): void {
-    this.#call(() => this.#owner.packed(pack))
   }
 
   #wake(): void {

@@ -7,7 +7,7 @@ import { BodyWriter, type Schema } from '../buffers/codec.ts'
 import { type Cursor, type Item, itemsFrom, type Marker, nextAfter } from '../buffers/item.ts'
 import { LocalBuffer } from '../buffers/local-buffer.ts'
 import type { PrivateQueue } from '../buffers/private-queue.ts'
-import type { Filtered, Queue, QueueBounds, QueueSurroundings } from '../buffers/queue.ts'
+import type { Queue, QueueBounds, QueueSurroundings } from '../buffers/queue.ts'
 import { RemoteBuffer } from '../buffers/remote-buffer.ts'
 import { compilePolicy } from '../policies/compile.ts'
 import { SpillwayError } from '../policies/error.ts'
@@ -38,26 +38,11 @@ export interface ClientEvents {
   pressure?(isHigh: boolean): void
   /** A receiver's queue fills, or has room again. */
   falling?(sid: Id, rid: Id, isHigh: boolean): void
-  /** A receiver's queue was packed. */
-  packed?(sid: Id, rid: Id, pack: Pack): void
   /** Everything a sender has published is with its proxy. */
   drained?(sid: Id): void
   senders?(request: number, senders: readonly SenderInfo[], last: boolean): void
   /** What a poll brought. */
   polled?(request: number, outcome: PollOutcome): void
-}
-
-/** A pack of a receiver's own queue, in RB. */
-export interface Pack {
-  /** Up to which the policy's levels ran; `worst-case` when they made no room, and everything was dropped. */
-  readonly level: number | 'worst-case'
-  /** In milliseconds. */
-  readonly time: number
-  /** How many events waited before and after. */
-  readonly before: number
-  readonly after: number
-  /** What each filter did, in the order in which they ran; empty in the worst case. */
-  readonly filtered: readonly Filtered[]
 }
 
 /** What a poll brought: an answer with its items, or that there will be none. */
@@ -156,10 +141,6 @@ export class ClientCore implements Core {
       ...shared,
       buffer: 'RB',
       pressure: (queue, isHigh) => this.#falls(queue, isHigh),
-      packed: (queue, level, before, after, filtered) => {
-        const told = level === 0 ? ('worst-case' as const) : level
-        this.#packed(queue, { level: told, time: surroundings.now(), before, after, filtered })
-      },
     })
     surroundings.after(HEARTBEAT_MS, () => this.#beat())
   }
@@ -548,17 +529,9 @@ export class ClientCore implements Core {
   }
 
   #falls(queue: Queue, isHigh: boolean): void {
-    const { sid, rid } = this.#subscriptionOf(queue) ?? {}
-    if (sid !== undefined && rid !== undefined) this.#events.falling?.(sid, rid, isHigh)
-  }
-
-  #packed(queue: Queue, pack: Pack): void {
-    const { sid, rid } = this.#subscriptionOf(queue) ?? {}
-    if (sid !== undefined && rid !== undefined) this.#events.packed?.(sid, rid, pack)
-  }
-
-  #subscriptionOf(queue: Queue): Subscription | undefined {
-    return [...this.#subscriptions.values()].find((one) => one.queue === queue)
+    for (const { sid, rid, queue: own } of this.#subscriptions.values()) {
+      if (own === queue) this.#events.falling?.(sid, rid, isHigh)
+    }
   }
 }
 

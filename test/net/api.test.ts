@@ -6,14 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import {
-  type Client,
-  type ConnectOptions,
-  connect,
-  createNode,
-  type NodeOptions,
-  type Pack,
-} from '../../index.ts'
+import { type Client, type ConnectOptions, connect, createNode, type NodeOptions } from '../../index.ts'
 
 const NOBODY = 'ab'.repeat(32)
 
@@ -38,13 +31,11 @@ describe('a subscription', () => {
     expect(() => sender.publish({ n: 1 })).toThrow(code('CLOSED'))
   })
 
-  test('calls handlers with events, digests and pressure, and tells of packs', async () => {
+  test('calls handlers with events, digests and pressure', async () => {
     const client = await attached(await serving())
     const sender = client.sender('fast', { n: 'number' })
     const policy = { attribute: 'n', levels: [[{ name: 'LATEST', window: 5 }]] }
-    const packs: Pack[] = []
-    const packed = (pack: Pack) => void packs.push(pack)
-    const receiver = client.subscribe(sender.id, { policy, queue: { items: 50 }, packed })
+    const receiver = client.subscribe(sender.id, { policy, queue: { items: 50 } })
     await receiver.subscribed
     const counted = { events: 0, digested: 0, pressure: [] as boolean[] }
     for (let n = 1; n <= 5_000; n++) sender.publish({ n })
@@ -62,9 +53,6 @@ describe('a subscription', () => {
     expect(receiver.receipt).toMatchObject([
       { last: 5_000, delivered: counted.events, digested: counted.digested, gaps: 0 },
     ])
-    // All was dropped in the receiver's own queue: every pack of it was told.
-    expect(packs[0]).toMatchObject({ level: 1, before: 50, after: 5, time: expect.any(Number) })
-    expect(packs[0]!.filtered).toEqual([{ level: 1, filter: 1, seen: 50, kept: 5 }])
   })
 
   test('ends with its signal, with its client, and with close, and rejects whoever waits for it', async () => {

@@ -5,7 +5,7 @@ import { BodyWriter, type Schema } from '../../buffers/codec.ts'
 import type { Item, Marker } from '../../buffers/item.ts'
 import { type Batch, Link } from '../../buffers/link.ts'
 import { PrivateQueue } from '../../buffers/private-queue.ts'
-import type { Filtered, Queue, QueueBounds, QueueSurroundings } from '../../buffers/queue.ts'
+import type { Queue, QueueBounds, QueueSurroundings } from '../../buffers/queue.ts'
 import type { Receipt } from '../../buffers/receipt.ts'
 import { type PolicyClass, Slot } from '../../buffers/slot.ts'
 import { seeded } from '../../policies/chance.ts'
@@ -82,7 +82,6 @@ export interface Pack {
   readonly level: number
   readonly before: number
   readonly after: number
-  readonly filtered: readonly Filtered[]
 }
 
 /** Surroundings that remember what they were told; time stands still until a test moves it. */
@@ -107,8 +106,8 @@ export class TestSurroundings<Name extends string = 'RPB'> implements QueueSurro
     this.pressures.push([queue, high])
   }
 
-  packed(queue: Queue, level: number, before: number, after: number, filtered: readonly Filtered[]): void {
-    this.packs.push({ queue, level, before, after, filtered })
+  packed(queue: Queue, level: number, before: number, after: number): void {
+    this.packs.push({ queue, level, before, after })
   }
 
   /** The levels of all packs so far. */

@@ -56,16 +56,6 @@ describe('a private queue that overflows', () => {
     expect(shown(queue.items)).toBe('1 d2-2 3 d4-4 5')
   })
 
-  it('says what each filter saw and kept, also of those of the levels it climbed through', () => {
-    const { queue, surroundings, stream } = queueOf(latest(9, 4, 2), { items: 4 })
-    queue.enqueueRun(stream.publish(5))
-    expect(surroundings.packs[0]!.filtered).toEqual([
-      { level: 1, filter: 1, seen: 4, kept: 4 },
-      { level: 2, filter: 1, seen: 4, kept: 4 },
-      { level: 3, filter: 1, seen: 4, kept: 2 },
-    ])
-  })
-
   it('names its buffer and the level in the digest', () => {
     const surroundings = new TestSurroundings({ buffer: 'SRB' })
     const queue = new PrivateQueue(latest(1), { items: 3, bytes: 10_000 }, surroundings)

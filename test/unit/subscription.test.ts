@@ -10,10 +10,7 @@ import { Stream, TestSurroundings } from './buffers.ts'
 function subscribed() {
   const buffer = new LocalBuffer(new TestSurroundings<'RB'>({ buffer: 'RB' }))
   const queue = buffer.subscribe('s', 'r', noPolicy, { items: 1_000, bytes: 1_000_000 })
-  const subscription = new Subscription('s', 'r', noPolicy, queue, {
-    unsubscribe: () => void buffer.unsubscribe('s', 'r'),
-    packed: () => {},
-  })
+  const subscription = new Subscription('s', 'r', noPolicy, queue, () => void buffer.unsubscribe('s', 'r'))
   subscription.begins({ epoch: 1, seq: 1 })
   const stream = new Stream()
   const publish = (count: number) => {
