@@ -309,7 +309,9 @@ export class Campus {
 }
 
 function aboutItself(random: () => number): Happening {
-  return random() < 0.3 ? { kind: 'configured' } : { kind: 'radio', isUp: random() < 0.5 }
+  return random() < 0.3
+    ? { kind: 'configured' }
+    : { kind: 'radio', frequency: 2412 + 25 * Math.floor(3 * random()) }
 }
 
 function hashOf(text: string): number {

@@ -28,8 +28,8 @@ const PHASES: readonly Phase[] = [
   },
   {
     until: 13.5,
-    student: { dining: 9, academic: 4, home: 3, library: 2 },
-    staff: { dining: 5, office: 4, academic: 3 },
+    student: { dining: 4, academic: 4, home: 4, library: 3 },
+    staff: { dining: 3, office: 5, academic: 4 },
   },
   {
     until: 17,
@@ -65,7 +65,10 @@ export function goalAt(kind: 'student' | 'staff', at: number, random: () => numb
   const hour = hourOf(at)
   const weights = Object.entries(PHASES.find(({ until }) => hour < until)![kind]) as [Goal, number][]
   let left = random() * weights.reduce((sum, [, weight]) => sum + weight, 0)
-  for (const [goal, weight] of weights) if ((left -= weight) < 0) return goal
+  for (const [goal, weight] of weights) {
+    left -= weight
+    if (left < 0) return goal
+  }
   return 'home'
 }
 

@@ -41,7 +41,7 @@ const COLUMNS = 8
 const ROWS = 6
 const PATH_M = 16
 /** Share of the buildings whose access points run hostapd: those that were built last. */
-const HOSTAPD_SHARE = 0.35
+const HOSTAPD_SHARE = 0.45
 
 /** How many of each use, for a campus whose students mostly live on it. */
 const USES: readonly (readonly [Use, number])[] = [

@@ -17,13 +17,12 @@ export type Happening =
     }
   | { readonly kind: 'roamed'; readonly of: Subject; readonly to: AccessPoint }
   | { readonly kind: 'left'; readonly of: Subject; readonly why: 'asked' | 'idle' | 'weak' }
-  | { readonly kind: 'radio'; readonly isUp: boolean }
+  | { readonly kind: 'radio'; readonly frequency: number }
   | { readonly kind: 'configured' }
 
 /** Facility and severity: local7 as IOS has it, and daemon. */
 const LOCAL7 = 23 * 8
 const DAEMON = 3 * 8
-const ERROR = 3
 const WARNING = 4
 const NOTICE = 5
 const INFO = 6
@@ -50,11 +49,6 @@ function iosLines(ap: AccessPoint, happening: Happening, at: number, number: num
         `DOT11-6-ASSOC: Interface Dot11Radio${radio}, Station ${host} ${dotted(mac)} ${how} KEY_MGMT[WPAv2]`,
       )
     }
-    case 'authenticated':
-      return told(
-        INFO,
-        `DOT11-6-ASSOC: Interface Dot11Radio${radio}, Station ${happening.of.host} ${dotted(happening.of.mac)} Authenticated`,
-      )
     case 'roamed':
       return told(
         INFO,
@@ -70,12 +64,15 @@ function iosLines(ap: AccessPoint, happening: Happening, at: number, number: num
         WARNING,
         `DOT11-4-MAXRETRIES: Packet to client ${dotted(happening.of.mac)} reached max retries, removing the client`,
       )
-    case 'radio': {
-      const state = happening.isUp ? 'up' : 'down'
-      return told(ERROR, `LINK-3-UPDOWN: Interface Dot11Radio${radio}, changed state to ${state}`)
-    }
+    case 'radio':
+      return told(
+        INFO,
+        `DOT11-6-FREQ_USED: Interface Dot11Radio${radio}, frequency ${happening.frequency} selected`,
+      )
     case 'configured':
       return told(NOTICE, 'SYS-5-CONFIG_I: Configured from console by vty0')
+    // IOS says nothing of the first step, and has no server of addresses.
+    case 'authenticated':
     case 'addressed':
       return []
   }
@@ -102,6 +99,11 @@ function hostapdLines(ap: AccessPoint, happening: Happening, at: number): string
       return [
         ieee(`associated (aid ${1 + (hash(happening.of.mac) % 60)})`, happening.of.mac),
         notice(`AP-STA-CONNECTED ${happening.of.mac}`),
+        told(
+          INFO,
+          'hostapd',
+          `${radio}: STA ${happening.of.mac} WPA: pairwise key handshake completed (RSN)`,
+        ),
       ]
     case 'left':
       return [
@@ -113,7 +115,7 @@ function hostapdLines(ap: AccessPoint, happening: Happening, at: number): string
       return [told(INFO, 'dnsmasq-dhcp[1441]', `DHCPACK(br-lan) ${ip} ${mac} ${host}`)]
     }
     case 'radio':
-      return [notice(happening.isUp ? 'AP-ENABLED' : 'AP-DISABLED')]
+      return [notice('AP-ENABLED')]
     case 'retries':
       return [ieee('did not acknowledge authentication response', happening.of.mac)]
     // hostapd does not know where a station went, and is not configured over the wire here.

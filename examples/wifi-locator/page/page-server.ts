@@ -180,11 +180,10 @@ export class PageServer {
   #find(response: ServerResponse, query: string): void {
     const wanted = query.trim().toLowerCase().slice(0, 64)
     const found: Device[] = []
-    if (wanted !== '') {
-      for (const device of this.#devices.values()) {
-        if (!device.station.includes(wanted) && device.ip?.includes(wanted) !== true) continue
-        if (found.push(device) >= MAX_FOUND) break
-      }
+    for (const device of wanted === '' ? [] : this.#devices.values()) {
+      const names = [device.station, device.ip ?? '']
+      if (names.includes(wanted)) found.unshift(device)
+      else if (found.length < MAX_FOUND && names.some((name) => name.includes(wanted))) found.push(device)
     }
     const shown = found.map(({ station, ip, ap = null, building }) => ({ station, ip, ap, building }))
     reply(response, 200, 'application/json', JSON.stringify(shown))

@@ -3,6 +3,8 @@
 
 const MOVE_MS = 900
 const HIGHLIGHT_MS = 2500
+/** How far from its access point a device is drawn at most, on the map. */
+const CROWD_M = 15
 const GOLDEN_ANGLE = 2.39996
 /** Names are drawn where a building is at least so wide, in pixels. */
 const NAMED_FROM = 52
@@ -138,7 +140,8 @@ export class CampusMap {
   /** Devices sit around their access point like seeds in a sunflower, so that none hides another. */
   #seat(ap, number) {
     const { x, y } = this.#map.aps[ap]
-    const radius = 2.6 * Math.sqrt(number + 1.4)
+    // A crowd stands closer, so that it does not cover the next access point.
+    const radius = CROWD_M * (1 - Math.exp((-2.5 * Math.sqrt(number + 1.4)) / CROWD_M))
     const angle = number * GOLDEN_ANGLE
     return { x: x + radius * Math.cos(angle), y: y + radius * Math.sin(angle) }
   }

@@ -41,9 +41,8 @@ export function layLevels(names) {
       const row = element('tr', '', { id: `level-${level}`, class: level === 'worst-case' ? 'worst' : '' })
       const title = element('th', '', { scope: 'row' })
       title.append(element('b', level === 'worst-case' ? '!' : String(level)), name)
-      const bar = element('td', '', { class: 'bar' })
-      bar.append(element('progress', '', { max: 1, value: 0, 'aria-label': `dropped by level ${level}` }))
-      row.append(title, bar, element('td', '0', { class: 'count' }), element('td', '', { class: 'packs' }))
+      title.append(element('progress', '', { max: 1, value: 0, 'aria-label': `dropped by level ${level}` }))
+      row.append(title, element('td', '0', { class: 'count' }), element('td', '', { class: 'packs' }))
       return row
     }),
   )
