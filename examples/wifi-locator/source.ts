@@ -3,7 +3,7 @@
 import type { Client, Sender } from '../../index.ts'
 import { SYSLOG, type SyslogEvent, syslogAttributes } from './events.ts'
 import { type Understood, understand } from './formats/understand.ts'
-import { Listener, type ListenerCounts } from './syslog/listener.ts'
+import { Listener, type ListenerCounts, nothingHeard } from './syslog/listener.ts'
 
 export const sourceLimits = {
   /** The last lines that were not understood. */
@@ -15,12 +15,18 @@ export const sourceLimits = {
 } as const
 
 export interface SourceOptions {
-  /** UDP and TCP; 0 takes any that is free. */
-  readonly port: number
-  /** Every address of this machine unless given. */
+  /** To listen on at once, as with `listen`. */
+  readonly port?: number
   readonly host?: string
   /** Milliseconds; the clock of this machine unless given. */
   now?(): number
+}
+
+export interface ListenOptions {
+  /** For UDP and TCP; 0 takes any that is free. */
+  readonly port: number
+  /** Every address of this machine unless given. */
+  readonly host?: string
 }
 
 export interface SourceCounts extends ListenerCounts {
@@ -41,23 +47,26 @@ export interface UnknownLine {
 
 export interface Source {
   readonly sender: Sender<typeof syslogAttributes>
-  /** Where it listens. */
-  readonly port: number
+  /** Where it listens; undefined when it does not. */
+  readonly port: number | undefined
   readonly counts: Readonly<SourceCounts>
   /** The last lines that were not understood, the oldest first. */
   readonly unknownLines: readonly UnknownLine[]
+  /** Begins to listen, when whoever should hear of it has subscribed. Rejects when it cannot. */
+  listen(options: ListenOptions): Promise<void>
   /** Takes a line as if it had arrived from there; the event that was published, if it was understood. */
   feed(line: string, remote: string): SyslogEvent | undefined
   /** Stops listening, and closes the sender: resolves when the node has everything that was published. */
   close(): Promise<void>
 }
 
-/** Listens for syslog and publishes what it says as the sender `syslog` of this client. */
-export async function startSource(client: Client, options: SourceOptions): Promise<Source> {
+/** Publishes what lines of syslog say as the sender `syslog` of this client. */
+export async function startSource(client: Client, options: SourceOptions = {}): Promise<Source> {
   const sender = client.sender(SYSLOG, syslogAttributes)
   const source = new SyslogSource(sender, options.now ?? Date.now)
   await sender.opened
-  await source.listen(options)
+  const { port, host } = options
+  if (port !== undefined) await source.listen(host === undefined ? { port } : { port, host })
   return source
 }
 
@@ -73,24 +82,24 @@ class SyslogSource implements Source {
   }
   /** Stations by access point and number of the association. */
   readonly #associations = new Map<string, string>()
-  #listener!: Listener
+  #listener: Listener | undefined
 
   constructor(sender: Sender<typeof syslogAttributes>, now: () => number) {
     this.sender = sender
     this.#now = now
   }
 
-  async listen({ port, host }: SourceOptions): Promise<void> {
+  async listen({ port, host }: ListenOptions): Promise<void> {
     const line = (text: string, remote: string) => void this.feed(text, remote)
     this.#listener = await Listener.listen({ port, line, ...(host === undefined ? {} : { host }) })
   }
 
-  get port(): number {
-    return this.#listener.port
+  get port(): number | undefined {
+    return this.#listener?.port
   }
 
   get counts(): SourceCounts {
-    return { ...this.#listener.counts, ...this.#lines }
+    return { ...(this.#listener?.counts ?? nothingHeard()), ...this.#lines }
   }
 
   feed(text: string, remote: string): SyslogEvent | undefined {
@@ -110,7 +119,7 @@ class SyslogSource implements Source {
   }
 
   async close(): Promise<void> {
-    await this.#listener.close()
+    await this.#listener?.close()
     await this.sender.close()
   }
 

@@ -36,7 +36,7 @@ export interface ListenerOptions {
 }
 
 export class Listener {
-  readonly counts: ListenerCounts = { datagrams: 0, connections: 0, refused: 0, cut: 0, lost: 0 }
+  readonly counts: ListenerCounts = nothingHeard()
   readonly #line: ListenerOptions['line']
   readonly #udp: UdpSocket
   readonly #tcp: Server
@@ -173,6 +173,10 @@ export class Listener {
   #take(): void {
     for (const [line, remote] of this.#waiting.splice(0, listenerLimits.turnLines)) this.#line(line, remote)
   }
+}
+
+export function nothingHeard(): ListenerCounts {
+  return { datagrams: 0, connections: 0, refused: 0, cut: 0, lost: 0 }
 }
 
 const FREE_PORT_TRIES = 5

@@ -1,0 +1,140 @@
+// The Wi-Fi locator, the application that the paper was written for (PACK section 7): `npm start`.
+import { setTimeout as timer } from 'node:timers/promises'
+import { AccessPoints, AccessPointsError, readAccessPoints } from './access-points.ts'
+import type { Location } from './events.ts'
+import { type Options, optionsOf, USAGE, UsageError } from './options.ts'
+import { startWorld, type World, watchLocations } from './world.ts'
+
+/** For what was received before the end; who was interrupted is not kept waiting for it. */
+const REST_MS = 10_000
+const INTERRUPTED_REST_MS = 1_000
+const REPORT_EVERY_MS = 10_000
+
+/** Something that runs beside the source and the locator: what drives them, or shows what they say. */
+interface Part {
+  /** Where to look, if anywhere. */
+  readonly where?: string
+  close(): Promise<void>
+}
+
+/** What else runs: with `isCampus` the generator, and the page unless only JSON is wanted. */
+const parts: readonly ((world: World, options: Options) => Promise<Part>)[] = []
+
+/** Aborts at Ctrl-C. npm passes it on to whom the terminal has sent it already, so it may come twice. */
+const interruption = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interruption.abort())
+
+process.exitCode = await main()
+
+/** Returns the exit code. */
+async function main(): Promise<number> {
+  try {
+    const options = optionsOf(process.argv.slice(2))
+    if (options === 'help') process.stdout.write(USAGE)
+    else await run(options)
+    return 0
+  } catch (error) {
+    if (interruption.signal.aborted && (error as Error).name === 'AbortError') return 0
+    if (error instanceof UsageError) {
+      console.error(`${error.message}\n\n${USAGE}`)
+      return 2
+    }
+    const { code, message } = error as NodeJS.ErrnoException
+    if (!(error instanceof AccessPointsError) && !PORT_TROUBLE.includes(code ?? '')) throw error
+    console.error(message)
+    return 1
+  }
+}
+
+const PORT_TROUBLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL']
+
+async function run(options: Options): Promise<void> {
+  const { aps: file, syslogPort, isJson, seconds, queue } = options
+  const aps = file === undefined ? new AccessPoints() : await readAccessPoints(file)
+  const say = isJson ? console.error : console.log
+  const world = await startWorld({ aps, queue, signal: interruption.signal })
+  const started: Part[] = []
+  try {
+    const shown = watchLocations(world)
+    shown.handle({ event: isJson ? writeJson : (location) => say(inWords(location as Location)) })
+    await shown.subscribed
+    for (const start of parts) started.push(await start(world, options))
+    // Last of all: what arrives now is heard by everyone.
+    await world.source.listen({ port: syslogPort })
+    say(`Listening for syslog on port ${world.source.port}, UDP and TCP. Ctrl-C ends it.`)
+    for (const { where } of started) if (where !== undefined) say(where)
+    const reports = setInterval(() => say(reportOf(world)), REPORT_EVERY_MS).unref()
+    await timer(seconds === undefined ? NEVER_MS : seconds * 1_000, undefined, {
+      signal: interruption.signal,
+    }).catch(() => {})
+    clearInterval(reports)
+    for (const part of started.splice(0)) await part.close()
+    await rest(world, shown)
+    say(`\n${reportOf(world)}\n${receiptOf(world)}`)
+  } finally {
+    for (const part of started) await part.close()
+    await world.close()
+  }
+}
+
+/** As long as a timer can wait. */
+const NEVER_MS = 2_147_483_647
+
+/** The source ends; what it has said reaches the locator, and what that says the audience, if there is time for it. */
+async function rest({ source, locator }: World, shown: ReturnType<typeof watchLocations>): Promise<void> {
+  const late = new AbortController()
+  const limit = timer(interruption.signal.aborted ? INTERRUPTED_REST_MS : REST_MS, 'late', {
+    signal: late.signal,
+  })
+  const done = async () => {
+    await source.close()
+    await locator.finished(late.signal)
+    await locator.close()
+    while (!late.signal.aborted && !shown.isEnded) await timer(20)
+  }
+  await Promise.race([done(), limit])
+  late.abort()
+  limit.catch(() => {})
+}
+
+function writeJson({ station, ap, ip, action, at }: Partial<Record<keyof Location, unknown>>): void {
+  process.stdout.write(`${JSON.stringify({ station, ap, ip: ip ?? null, action, time: at })}\n`)
+}
+
+function inWords({ station, ap, building, ip, action, at }: Location): string {
+  const place = building === null ? ap : `${ap} in ${building}`
+  const verb = { joined: 'is at', moved: 'moved to', left: 'left' }[action]
+  return `${new Date(at).toISOString()} ${station}${ip === null ? '' : ` (${ip})`} ${verb} ${place}`
+}
+
+function reportOf({ source, locator }: World): string {
+  const { lines, understood, unknown, lost, cut } = source.counts
+  const { events, dropped, locations, packs } = locator.counts
+  const { asked, failed, lastFailure } = locator.lists.counts
+  const unknownLine = source.unknownLines.at(-1)
+  return [
+    `${lines} lines: ${understood} understood, ${unknown} not${lost + cut > 0 ? `, ${lost} lost, ${cut} cut` : ''}`,
+    ...(unknownLine === undefined ? [] : [`  the last that was not: ${unknownLine.line}`]),
+    `${events} events taken, ${dropped} dropped by the policy${packsInWords(packs)}; ${locations} locations`,
+    ...(asked > 0
+      ? [
+          `${asked} questions to access points, ${failed} failed${lastFailure === null ? '' : `: ${lastFailure}`}`,
+        ]
+      : []),
+  ].join('\n')
+}
+
+function packsInWords(packs: { [level: string]: number }): string {
+  const counts = Object.entries(packs).sort(([a], [b]) => a.localeCompare(b))
+  return counts.length === 0
+    ? ''
+    : ` (packed at ${counts.map(([level, count]) => `${level}: ${count}`).join(', ')})`
+}
+
+function receiptOf({ locator }: World): string {
+  const [receipt] = locator.subscription.receipt
+  if (receipt === undefined) return 'Nothing was published.'
+  const { first, last, delivered, digested, gaps } = receipt
+  const isExact = delivered + digested + gaps === last - first + 1
+  return `The locator's receipt: ${delivered} delivered + ${digested} in digests + ${gaps} in gaps = ${last - first + 1}: ${isExact ? 'exact' : 'WRONG'}`
+}

@@ -1,0 +1,142 @@
+// The command line of the program.
+import { parseArgs } from 'node:util'
+
+export interface Options {
+  /** How long to run; until it is interrupted without it. */
+  readonly seconds: number | undefined
+  readonly syslogPort: number
+  readonly isJson: boolean
+  /** The file of access points. */
+  readonly aps: string | undefined
+  readonly isCampus: boolean
+  /** Events that wait for the locator. */
+  readonly queue: number
+}
+
+/** Wrong use: exit code 2. */
+export class UsageError extends Error {}
+
+/** 514 is for root. */
+const DEFAULT_PORT = 5_514
+/** As small as the paper's must have been: it overflows while an access point takes seconds to answer. */
+const CAMPUS_QUEUE = 100
+/** Of a few access points: it holds what a relay that was away sends at once. */
+const DEFAULT_QUEUE = 2_000
+const MAX_QUEUE = 1_000_000
+/** Timers cannot wait for longer. */
+const MAX_SECONDS = 2_000_000
+const MAX_PORT = 65_535
+
+const OPTIONS = {
+  seconds: { type: 'string' },
+  syslog: { type: 'string' },
+  json: { type: 'boolean' },
+  aps: { type: 'string' },
+  'no-campus': { type: 'boolean' },
+  queue: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+export const USAGE = `Usage: npm start [-- options]
+
+Tells where the stations of a Wi-Fi network are, from what its access points log. It runs an overlay of three nodes on
+this machine: at one of them a source takes syslog, at another a locator finds out who is where, and publishes that.
+Point an access point's syslog at this machine, and see your phone. It runs until Ctrl-C.
+
+Options:
+  --syslog PORT   Listen for syslog on this port, over UDP and TCP. ${DEFAULT_PORT} if not given; 0 is any that is free.
+  --aps FILE      A JSON file of access points, by the names that they log:
+                  {"ap1": {"building": "Library", "http": "http://192.0.2.1:8080", "mac": "00:00:5e:00:53:a0"}}
+                  An access point with "http" is asked for its stations there (GET …/stations answers
+                  [{"mac": …, "ip": …, "host": …}]), at most once in 30 s; "x" and "y" place it on a map.
+  --no-campus     Leave the generated campus out: only real syslog drives it.
+  --queue N       How many events may wait for the locator, before its policy drops some: ${DEFAULT_QUEUE} if not given,
+                  ${CAMPUS_QUEUE} with the campus.
+  --json          Write each location as one line, and nothing else on stdout:
+                  {"station": …, "ap": …, "ip": …, "action": "joined", "moved" or "left", "time": milliseconds}
+  --seconds N     Run for so long.
+  -h, --help      Show this help.
+
+Example:
+  npm start -- --no-campus
+  logger -n 127.0.0.1 -P ${DEFAULT_PORT} -d -t hostapd 'wlan0: STA 00:00:5e:00:53:01 IEEE 802.11: associated (aid 1)'
+
+Exit codes:
+  0   it ran for as long as it was told, or was interrupted
+  1   the port is taken, or the file of access points is wrong
+  2   wrong use
+`
+
+/** Throws UsageError. */
+export function optionsOf(argv: readonly string[]): Options | 'help' {
+  const { tokens } = parseArgs({ args: [...argv], options: OPTIONS, strict: false, tokens: true })
+  const values = new Map<string, string>()
+  for (const token of tokens) {
+    if (token.kind === 'positional') throw new UsageError(`expected only options, got ${token.value}`)
+    if (token.kind === 'option') values.set(token.name, givenValue(token, values))
+  }
+  if (values.has('help')) return 'help'
+  const seconds = values.get('seconds')
+  const isCampus = !values.has('no-campus')
+  return {
+    seconds: seconds === undefined ? undefined : numberOf('seconds', seconds, MAX_SECONDS),
+    syslogPort: portOf(values.get('syslog') ?? String(DEFAULT_PORT)),
+    isJson: values.has('json'),
+    aps: values.get('aps'),
+    isCampus,
+    queue: queueOf(values.get('queue') ?? String(isCampus ? CAMPUS_QUEUE : DEFAULT_QUEUE)),
+  }
+}
+
+interface Token {
+  readonly name: string
+  readonly rawName: string
+  readonly value: string | undefined
+  readonly inlineValue: boolean | undefined
+}
+
+function givenValue(
+  { name, rawName, value, inlineValue }: Token,
+  given: ReadonlyMap<string, string>,
+): string {
+  if (!Object.hasOwn(OPTIONS, name)) throw new UsageError(`unknown option "${rawName}"${suggestion(name)}`)
+  const { type } = OPTIONS[name as keyof typeof OPTIONS]
+  if (type === 'boolean') {
+    if (value !== undefined) throw new UsageError(`--${name} takes no value, got "${value}"`)
+    return ''
+  }
+  if (given.has(name)) throw new UsageError(`--${name}: expected once, got it twice`)
+  const isForgotten = inlineValue !== true && value !== undefined && /^-[^\d]/.test(value)
+  if (value === undefined || value === '' || isForgotten) throw new UsageError(`--${name} needs a value`)
+  return value
+}
+
+/** The known option that has most letters at its beginning and end in common with the one that was given. */
+function suggestion(given: string): string {
+  const shared = (name: string) => {
+    const length = Math.min(name.length, given.length)
+    let [begin, end] = [0, 0]
+    while (begin < length && name[begin] === given[begin]) begin++
+    while (end < length - begin && name.at(-1 - end) === given.at(-1 - end)) end++
+    return (begin + end) / Math.max(name.length, given.length)
+  }
+  const names = Object.keys(OPTIONS)
+  const nearest = names.reduce((a, b) => (shared(b) > shared(a) ? b : a))
+  return shared(nearest) >= 0.5 ? ` (did you mean "--${nearest}"?)` : ''
+}
+
+function numberOf(option: string, text: string, most: number): number {
+  const number = Number(text)
+  if (number > 0 && number <= most) return number
+  throw new UsageError(`--${option}: expected a number above 0, up to ${most}, got "${text}"`)
+}
+
+function queueOf(text: string): number {
+  if (/^[1-9]\d*$/.test(text) && Number(text) <= MAX_QUEUE) return Number(text)
+  throw new UsageError(`--queue: expected a whole number from 1 to ${MAX_QUEUE}, got "${text}"`)
+}
+
+function portOf(text: string): number {
+  if (/^\d+$/.test(text) && Number(text) <= MAX_PORT) return Number(text)
+  throw new UsageError(`--syslog: expected a port, from 0 to ${MAX_PORT}, got "${text}"`)
+}
