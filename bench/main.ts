@@ -29,6 +29,10 @@ const benches: Readonly<Record<string, Bench>> = {
     summary: 'events from one sender to 1, 16 and 256 receivers over encrypted links, beside NATS',
     load: () => import('./fanout.ts'),
   },
+  locator: {
+    summary: "the paper's Figure 11: an hour of the Wi-Fi locator, its packs, filters and latency",
+    load: () => import('./locator.ts'),
+  },
   pull: {
     summary:
       'when to ask: the figures of DPT, EasiCrawl and active control, from the model and from real traces',

@@ -2,15 +2,7 @@
 // access points write about them. Time and chance are handed in: the same seed and times give the same lines.
 import { seeded } from '../../../index.ts'
 import { goalAt, HOUR_MS, isNight, type Kind, leavesAt, MINUTE_MS } from './day.ts'
-import {
-  ACCESS_POINTS,
-  type AccessPoint,
-  type Building,
-  type Ground,
-  groundOf,
-  macOf,
-  shuffle,
-} from './ground.ts'
+import { ACCESS_POINTS, type AccessPoint, type Building, type Ground, groundOf, macOf } from './ground.ts'
 import { type Happening, linesOf, type Subject } from './lines.ts'
 
 export interface CampusOptions {
@@ -59,9 +51,11 @@ const FIXED_SHARE = 0.04
 /** Stations that are access points themselves: bridges that reach the network through another one. */
 const BRIDGES = 24
 /** How often a device at rest says something: it sleeps and wakes, or another access point is stronger. */
-const RESTLESS_MS = 14 * MINUTE_MS
+const RESTLESS_MS = 20 * MINUTE_MS
 /** While people sleep, their devices speak so much less. */
 const ASLEEP_FACTOR = 4
+/** How often somebody sits down elsewhere than usual. */
+const NEW_SEAT_SHARE = 0.15
 /** Walking from one access point to the next. */
 const STRIDE_MS = 25_000
 /** So many access points on the way are passed at most. */
@@ -143,7 +137,7 @@ export class Campus {
       const station = i < BRIDGES ? this.#bridge(i) : this.#person(i, homes)
       this.#stations.push(station)
       const building = this.#goal(station)
-      if (building !== undefined) this.#enter(station, this.#any(this.#byBuilding.get(building)!))
+      if (building !== undefined) this.#enter(station, this.#seat(station, building))
       station.leavesAt = leavesAt(this.#now, this.#random)
       this.#later(station, this.#random() * RESTLESS_MS)
     }
@@ -183,7 +177,7 @@ export class Campus {
       this.#later(station, Math.max(MINUTE_MS, station.leavesAt - this.#now))
       return
     }
-    if (station.ap?.building !== building) station.path = this.#way(station.ap, building)
+    if (station.ap?.building !== building) station.path = this.#way(station, building)
     this.#later(station, station.path.length > 0 ? STRIDE_MS * this.#random() : this.#rest())
   }
 
@@ -193,9 +187,9 @@ export class Campus {
     const chance = this.#random()
     if (ap === undefined) {
       const building = this.#goal(station)
-      if (building !== undefined) this.#associate(station, this.#any(this.#byBuilding.get(building)!))
+      if (building !== undefined) this.#associate(station, this.#seat(station, building))
     } else if (station.kind === 'fixed' || chance < 0.35) this.#associate(station, ap)
-    else if (chance < 0.75) this.#associate(station, this.#near(ap))
+    else if (chance < 0.75) this.#associate(station, this.#near(station, ap))
     else if (chance < 0.8) this.#spoken(ap, { kind: 'retries', of: station })
     else this.#sleep(station, ap)
     this.#later(station, station.kind === 'fixed' ? 2 * HOUR_MS * this.#random() : this.#rest())
@@ -258,29 +252,36 @@ export class Campus {
     return buildings[liked] ?? station.home
   }
 
+  /** People sit where they sat before, mostly. */
+  #seat({ mac }: Station, building: Building): AccessPoint {
+    const inside = this.#byBuilding.get(building)!
+    if (this.#random() < NEW_SEAT_SHARE) return this.#any(inside)
+    return inside[hashOf(mac + building.name) % inside.length]!
+  }
+
   #has(use: Building['use']): boolean {
     return [...this.#byBuilding.keys()].some((one) => one.use === use)
   }
 
   /** Past access points near the straight line, and into the building. */
-  #way(from: AccessPoint | undefined, building: Building): AccessPoint[] {
-    const inside = this.#byBuilding.get(building)!
-    const to = inside[Math.floor(this.#random() * inside.length)]!
+  #way(station: Station, building: Building): AccessPoint[] {
+    const to = this.#seat(station, building)
+    const from = station.ap
     if (from === undefined) return [to]
     const passed = this.ground.accessPoints
       .filter((ap) => ap !== from && ap.building !== building && distanceToWay(ap, from, to) < EARSHOT_M)
       .map((ap) => ({ ap, along: Math.hypot(ap.x - from.x, ap.y - from.y) }))
-    shuffle(passed, this.#random)
-    const heard = passed.slice(0, MAX_PASSED).sort((a, b) => a.along - b.along)
+    passed.sort((a, b) => a.along - b.along)
+    const step = Math.max(1, passed.length / MAX_PASSED)
+    const heard = passed.filter((_, i) => Math.floor(i / step) !== Math.floor((i - 1) / step))
     return [...heard.map(({ ap }) => ap), to]
   }
 
-  /** Another access point of the building, mostly one beside it. */
-  #near(ap: AccessPoint): AccessPoint {
+  /** The access point beside it which this device hears second best: devices go back and forth. */
+  #near({ mac }: Station, ap: AccessPoint): AccessPoint {
     const inside = this.#byBuilding.get(ap.building)!
     const at = inside.indexOf(ap)
-    const step = this.#random() < 0.5 ? 1 : -1
-    return inside[(at + step + inside.length) % inside.length]!
+    return inside[at % 2 === hashOf(mac) % 2 ? Math.max(0, at - 1) : Math.min(inside.length - 1, at + 1)]!
   }
 
   #later(station: Station, delayMs: number): void {

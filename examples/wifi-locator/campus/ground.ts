@@ -135,7 +135,7 @@ export function macOf(kind: number, number: number): string {
   return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join(':')
 }
 
-export function shuffle<T>(list: T[], random: () => number): void {
+function shuffle<T>(list: T[], random: () => number): void {
   for (let i = list.length - 1; i > 0; i--) {
     const j = Math.floor(random() * (i + 1))
     ;[list[i], list[j]] = [list[j]!, list[i]!]
