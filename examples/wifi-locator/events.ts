@@ -76,7 +76,7 @@ export const locationAttributes = {
   at: 'number',
 } as const satisfies Declaration
 
-/** A missing building or address is null. */
+/** A location as it is published. A missing building or address is null. */
 export interface Location {
   readonly station: string
   readonly ap: string
@@ -84,4 +84,17 @@ export interface Location {
   readonly ip: string | null
   readonly action: 'joined' | 'moved' | 'left'
   readonly at: number
+}
+
+/** A location as it was delivered, where what is missing is undefined. */
+export function locationOf(event: EventOf<typeof locationAttributes>): Location {
+  const { station, ap, building, ip, action, at } = event
+  return {
+    station: station ?? '',
+    ap: ap ?? '',
+    building: building ?? null,
+    ip: ip ?? null,
+    action: (action ?? 'joined') as Location['action'],
+    at: at ?? 0,
+  }
 }

@@ -1,7 +1,7 @@
 // The Wi-Fi locator, the application that the paper was written for (PACK section 7): `npm start`.
 import { setTimeout as timer } from 'node:timers/promises'
 import { AccessPoints, AccessPointsError, readAccessPoints } from './access-points.ts'
-import type { Location } from './events.ts'
+import { type Location, locationOf } from './events.ts'
 import { type Options, optionsOf, USAGE, UsageError } from './options.ts'
 import { startWorld, type World, watchLocations } from './world.ts'
 
@@ -9,6 +9,10 @@ import { startWorld, type World, watchLocations } from './world.ts'
 const REST_MS = 10_000
 const INTERRUPTED_REST_MS = 1_000
 const REPORT_EVERY_MS = 10_000
+/** As long as a timer can wait. */
+const NEVER_MS = 2_147_483_647
+/** Why a port cannot be listened on: nothing is wrong with the program then. */
+const PORT_TROUBLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL']
 
 /** Something that runs beside the source and the locator: what drives them, or shows what they say. */
 interface Part {
@@ -46,8 +50,6 @@ async function main(): Promise<number> {
   }
 }
 
-const PORT_TROUBLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL']
-
 async function run(options: Options): Promise<void> {
   const { aps: file, syslogPort, isJson, seconds, queue } = options
   const aps = file === undefined ? new AccessPoints() : await readAccessPoints(file)
@@ -56,7 +58,13 @@ async function run(options: Options): Promise<void> {
   const started: Part[] = []
   try {
     const shown = watchLocations(world)
-    shown.handle({ event: isJson ? writeJson : (location) => say(inWords(location as Location)) })
+    shown.handle({
+      event: (event) => {
+        const location = locationOf(event)
+        if (isJson) process.stdout.write(`${jsonOf(location)}\n`)
+        else say(inWords(location))
+      },
+    })
     await shown.subscribed
     for (const start of parts) started.push(await start(world, options))
     // Last of all: what arrives now is heard by everyone.
@@ -77,9 +85,6 @@ async function run(options: Options): Promise<void> {
   }
 }
 
-/** As long as a timer can wait. */
-const NEVER_MS = 2_147_483_647
-
 /** The source ends; what it has said reaches the locator, and what that says the audience, if there is time for it. */
 async function rest({ source, locator }: World, shown: ReturnType<typeof watchLocations>): Promise<void> {
   const late = new AbortController()
@@ -97,8 +102,8 @@ async function rest({ source, locator }: World, shown: ReturnType<typeof watchLo
   limit.catch(() => {})
 }
 
-function writeJson({ station, ap, ip, action, at }: Partial<Record<keyof Location, unknown>>): void {
-  process.stdout.write(`${JSON.stringify({ station, ap, ip: ip ?? null, action, time: at })}\n`)
+function jsonOf({ station, ap, ip, action, at }: Location): string {
+  return JSON.stringify({ station, ap, ip, action, time: at })
 }
 
 function inWords({ station, ap, building, ip, action, at }: Location): string {
