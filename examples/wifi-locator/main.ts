@@ -1,6 +1,8 @@
 // The Wi-Fi locator, the application that the paper was written for (PACK section 7): `npm start`.
 import { setTimeout as timer } from 'node:timers/promises'
 import { AccessPoints, AccessPointsError, readAccessPoints } from './access-points.ts'
+import { type Audience, startAudience } from './audience.ts'
+import { GeneratedCampus } from './campus/generated.ts'
 import { type Location, locationOf } from './events.ts'
 import { type Options, optionsOf, USAGE, UsageError } from './options.ts'
 import { startWorld, type World, watchLocations } from './world.ts'
@@ -13,16 +15,6 @@ const REPORT_EVERY_MS = 10_000
 const NEVER_MS = 2_147_483_647
 /** Why a port cannot be listened on: nothing is wrong with the program then. */
 const PORT_TROUBLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL']
-
-/** Something that runs beside the source and the locator: what drives them, or shows what they say. */
-interface Part {
-  /** Where to look, if anywhere. */
-  readonly where?: string
-  close(): Promise<void>
-}
-
-/** What else runs: with `isCampus` the generator, and the page unless only JSON is wanted. */
-const parts: readonly ((world: World, options: Options) => Promise<Part>)[] = []
 
 /** Aborts at Ctrl-C. npm passes it on to whom the terminal has sent it already, so it may come twice. */
 const interruption = new AbortController()
@@ -51,26 +43,33 @@ async function main(): Promise<number> {
 }
 
 async function run(options: Options): Promise<void> {
-  const { aps: file, syslogPort, isJson, seconds, queue } = options
-  const aps = file === undefined ? new AccessPoints() : await readAccessPoints(file)
+  const { aps: file, syslogPort, isJson, isCampus, speed, seconds, queue } = options
+  const listed = file === undefined ? new AccessPoints() : await readAccessPoints(file)
   const say = isJson ? console.error : console.log
-  const world = await startWorld({ aps, queue, signal: interruption.signal })
-  const started: Part[] = []
+  const campus = isCampus ? await GeneratedCampus.open({ speed }) : undefined
+  const aps = campus === undefined ? listed : new AccessPoints(Object.fromEntries([...campus.aps, ...listed]))
+  const started: { close(): Promise<void> }[] = campus === undefined ? [] : [campus]
+  const world = await startWorld({ aps, queue, signal: interruption.signal }).catch(async (error) => {
+    await campus?.close()
+    throw error
+  })
   try {
     const shown = watchLocations(world)
     shown.handle({
       event: (event) => {
         const location = locationOf(event)
         if (isJson) process.stdout.write(`${jsonOf(location)}\n`)
-        else say(inWords(location))
+        // A campus says too much for a terminal: it has the page.
+        else if (!isCampus) say(inWords(location))
       },
     })
     await shown.subscribed
-    for (const start of parts) started.push(await start(world, options))
+    if (!isJson) started.push(await showTo(world, options, campus))
     // Last of all: what arrives now is heard by everyone.
     await world.source.listen({ port: syslogPort })
     say(`Listening for syslog on port ${world.source.port}, UDP and TCP. Ctrl-C ends it.`)
-    for (const { where } of started) if (where !== undefined) say(where)
+    if (campus !== undefined) say(aboutCampus(campus))
+    campus?.begin(world.source)
     const reports = setInterval(() => say(reportOf(world)), REPORT_EVERY_MS).unref()
     await timer(seconds === undefined ? NEVER_MS : seconds * 1_000, undefined, {
       signal: interruption.signal,
@@ -83,6 +82,25 @@ async function run(options: Options): Promise<void> {
     for (const part of started) await part.close()
     await world.close()
   }
+}
+
+/** The page and what else listens to the locations; says where they are. */
+async function showTo(
+  world: World,
+  options: Options,
+  campus: GeneratedCampus | undefined,
+): Promise<Audience> {
+  const { page: port, bar: barPort, queue } = options
+  const audience = await startAudience(world, { campus, port, barPort, queue })
+  console.log(`The page:         ${audience.page}`)
+  console.log(`The location bar: ${audience.bar}/where?ip=ADDRESS, and an HTTP proxy`)
+  return audience
+}
+
+function aboutCampus({ ground, stations, speed }: GeneratedCampus): string {
+  const { accessPoints, buildings } = ground
+  const size = `${accessPoints.length} access points in ${buildings.length} buildings, ${stations} stations`
+  return `Generated campus: ${size}, none of which exist${speed === 1 ? '' : `; ${speed} times as fast as real time`}. --no-campus leaves it out.`
 }
 
 /** The source ends; what it has said reaches the locator, and what that says the audience, if there is time for it. */

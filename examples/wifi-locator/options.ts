@@ -1,5 +1,6 @@
 // The command line of the program.
 import { parseArgs } from 'node:util'
+import type { PortWish } from './audience.ts'
 
 export interface Options {
   /** How long to run; until it is interrupted without it. */
@@ -9,9 +10,16 @@ export interface Options {
   /** The file of access points. */
   readonly aps: string | undefined
   readonly isCampus: boolean
+  /** How many times as fast as real time the campus is. */
+  readonly speed: number
   /** Events that wait for the locator. */
   readonly queue: number
+  /** Of the page and of the location bar. */
+  readonly page: PortWish
+  readonly bar: PortWish
 }
+
+export type { PortWish }
 
 /** Wrong use: exit code 2. */
 export class UsageError extends Error {}
@@ -26,6 +34,9 @@ const MAX_QUEUE = 1_000_000
 /** Timers cannot wait for longer. */
 const MAX_SECONDS = 2_000_000
 const MAX_PORT = 65_535
+const MAX_SPEED = 1_000
+const PAGE_PORT = 8_700
+const BAR_PORT = 8_701
 
 const OPTIONS = {
   seconds: { type: 'string' },
@@ -33,6 +44,9 @@ const OPTIONS = {
   json: { type: 'boolean' },
   aps: { type: 'string' },
   'no-campus': { type: 'boolean' },
+  speed: { type: 'string' },
+  page: { type: 'string' },
+  bar: { type: 'string' },
   queue: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const
@@ -50,9 +64,14 @@ Options:
                   An access point with "http" is asked for its stations there (GET …/stations answers
                   [{"mac": …, "ip": …, "host": …}]), at most once in 30 s; "x" and "y" place it on a map.
   --no-campus     Leave the generated campus out: only real syslog drives it.
+  --speed N       How many times as fast as real time the generated campus is; 1 if not given. Its access points answer in
+                  real time all the same.
+  --page PORT     The page, on this machine only; ${PAGE_PORT} if not given, or any that is free.
+  --bar PORT      The location bar, likewise: GET /where tells a browser its building, and as an HTTP proxy it puts a
+                  bar at the top of every page; ${BAR_PORT} if not given, or any that is free.
   --queue N       How many events may wait for the locator, before its policy drops some: ${DEFAULT_QUEUE} if not given,
                   ${CAMPUS_QUEUE} with the campus.
-  --json          Write each location as one line, and nothing else on stdout:
+  --json          No page; write each location as one line, and nothing else on stdout:
                   {"station": …, "ap": …, "ip": …, "action": "joined", "moved" or "left", "time": milliseconds}
   --seconds N     Run for so long.
   -h, --help      Show this help.
@@ -80,10 +99,13 @@ export function optionsOf(argv: readonly string[]): Options | 'help' {
   const isCampus = !values.has('no-campus')
   return {
     seconds: seconds === undefined ? undefined : numberOf('seconds', seconds, MAX_SECONDS),
-    syslogPort: portOf(values.get('syslog') ?? String(DEFAULT_PORT)),
+    syslogPort: portOf('syslog', values.get('syslog') ?? String(DEFAULT_PORT)),
     isJson: values.has('json'),
     aps: values.get('aps'),
     isCampus,
+    speed: numberOf('speed', values.get('speed') ?? '1', MAX_SPEED),
+    page: portWish('page', values.get('page'), PAGE_PORT),
+    bar: portWish('bar', values.get('bar'), BAR_PORT),
     queue: queueOf(values.get('queue') ?? String(isCampus ? CAMPUS_QUEUE : DEFAULT_QUEUE)),
   }
 }
@@ -136,7 +158,12 @@ function queueOf(text: string): number {
   throw new UsageError(`--queue: expected a whole number from 1 to ${MAX_QUEUE}, got "${text}"`)
 }
 
-function portOf(text: string): number {
+function portWish(option: string, given: string | undefined, usual: number): PortWish {
+  if (given === undefined) return { port: usual, isPreferred: true }
+  return { port: portOf(option, given), isPreferred: false }
+}
+
+function portOf(option: string, text: string): number {
   if (/^\d+$/.test(text) && Number(text) <= MAX_PORT) return Number(text)
-  throw new UsageError(`--syslog: expected a port, from 0 to ${MAX_PORT}, got "${text}"`)
+  throw new UsageError(`--${option}: expected a port, from 0 to ${MAX_PORT}, got "${text}"`)
 }

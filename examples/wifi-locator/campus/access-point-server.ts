@@ -17,6 +17,7 @@ export interface ApEntry {
   readonly x: number
   readonly y: number
   readonly http: string
+  readonly mac: string
 }
 
 export class AccessPointServer {
@@ -46,9 +47,9 @@ export class AccessPointServer {
   get aps(): Record<string, ApEntry> {
     const { port } = this.#server.address() as AddressInfo
     return Object.fromEntries(
-      this.#campus.ground.accessPoints.map(({ name, building, x, y }) => [
+      this.#campus.ground.accessPoints.map(({ name, mac, building, x, y }) => [
         name,
-        { building: building.name, x, y, http: `http://127.0.0.1:${port}/${name}` },
+        { building: building.name, x, y, http: `http://127.0.0.1:${port}/${name}`, mac },
       ]),
     )
   }

@@ -103,6 +103,11 @@ export class Campus {
     )
   }
 
+  /** How many there are, somewhere or at home. */
+  get stations(): number {
+    return this.#stations.length
+  }
+
   /** How far it is, in milliseconds. */
   get now(): number {
     return this.#now
