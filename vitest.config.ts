@@ -1,8 +1,8 @@
-// Tests are sentences about behaviour. unit/ never sleeps; sim/ has a virtual clock; net/ is real.
+// Tests are sentences about behaviour. unit/ never sleeps; sim/ has a virtual clock; net/ is real, browser/ too.
 import { defineConfig } from 'vitest/config'
 
 /** One after the other: real networks never run beside simulations, which would make them late. */
-const groups = ['unit', 'cli', 'sim', 'net']
+const groups = ['unit', 'cli', 'sim', 'net', 'browser']
 
 // biome-ignore lint/style/noDefaultExport: vitest takes its configuration from the default export
 export default defineConfig({
@@ -15,7 +15,7 @@ export default defineConfig({
         testTimeout: 60_000,
         hookTimeout: 60_000,
         // Real processes and namespaces have the machine to themselves, file by file.
-        fileParallelism: name !== 'net',
+        fileParallelism: name !== 'net' && name !== 'browser',
       },
     })),
   },

@@ -75,7 +75,8 @@ async function run(options: Options): Promise<void> {
       signal: interruption.signal,
     }).catch(() => {})
     clearInterval(reports)
-    for (const part of started.splice(0)) await part.close()
+    // Its access points still answer, for what is on its way.
+    campus?.stop()
     await rest(world, shown)
     say(`\n${reportOf(world)}\n${receiptOf(world)}`)
   } finally {

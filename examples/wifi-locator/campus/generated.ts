@@ -22,7 +22,8 @@ export class GeneratedCampus {
   readonly speed: number
   readonly #campus: Campus
   readonly #server: AccessPointServer
-  #stop = () => {}
+
+  #stopDriving = () => {}
 
   private constructor(campus: Campus, server: AccessPointServer, speed: number) {
     this.#campus = campus
@@ -53,11 +54,17 @@ export class GeneratedCampus {
 
   /** From now on everybody moves. */
   begin(source: Source): void {
-    this.#stop = drive(this.#campus, this.speed, ({ text, ap }) => void source.feed(text, ap.name))
+    this.stop()
+    this.#stopDriving = drive(this.#campus, this.speed, ({ text, ap }) => void source.feed(text, ap.name))
+  }
+
+  /** Nobody moves any more; access points still answer. */
+  stop(): void {
+    this.#stopDriving()
   }
 
   async close(): Promise<void> {
-    this.#stop()
+    this.stop()
     await this.#server.close()
   }
 }

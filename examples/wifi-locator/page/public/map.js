@@ -114,10 +114,12 @@ export class CampusMap {
     })
   }
 
-  /** What is where on the page, for tests and for those who ask: [x, y] in pixels of the canvas. */
-  positionOf(station) {
+  /** Where a device is drawn, in pixels of the canvas, and the building of its access point; undefined when it is not. */
+  whereIs(station) {
     const device = this.#devices.get(station)
-    return device === undefined ? undefined : this.#toScreen(device.to)
+    if (device === undefined) return undefined
+    const { building } = this.#map.aps[device.ap]
+    return { ...this.#toScreen(device.to), inside: this.#map.buildings[building].name }
   }
 
   #place(station, ap, now) {
@@ -384,6 +386,12 @@ export class CampusMap {
     act()
   }
 
+  #buildingAt(at) {
+    return this.#map.buildings.findIndex(
+      ({ x, y, width, height }) => at.x >= x && at.x <= x + width && at.y >= y && at.y <= y + height,
+    )
+  }
+
   #pan(x, y) {
     this.#view.x += x
     this.#view.y += y
@@ -410,9 +418,7 @@ export class CampusMap {
     const at = this.#toMap({ x: offsetX, y: offsetY })
     const { scale } = this.#scale()
     const ap = this.#map.aps.findIndex(({ x, y }) => Math.hypot(x - at.x, y - at.y) * scale < TOUCH)
-    const building = this.#map.buildings.findIndex(
-      ({ x, y, width, height }) => at.x >= x && at.x <= x + width && at.y >= y && at.y <= y + height,
-    )
+    const building = this.#buildingAt(at)
     const text =
       ap >= 0
         ? `${this.#map.aps[ap].name}: ${inWords(this.#inside[ap].size)}`
