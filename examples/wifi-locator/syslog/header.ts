@@ -31,13 +31,16 @@ export function headerOf(line: string, now: number): Header {
     header = {
       type: inner.type ?? header.type,
       at: inner.at === undefined ? header.at : inner.at,
-      host: inner.host ?? header.host,
-      device: inner.device ?? header.device,
+      ...((inner.host ?? inner.device) === null ? named(header) : named(inner)),
       program: inner.program ?? header.program,
       message: inner.message,
     }
   }
   return header
+}
+
+function named({ host, device }: Header): Pick<Header, 'host' | 'device'> {
+  return { host, device }
 }
 
 /** Undefined when the text has none of it. */

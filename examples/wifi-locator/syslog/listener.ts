@@ -42,6 +42,7 @@ export class Listener {
   readonly #tcp: Server
   readonly #connections = new Set<Socket>()
   #waiting: [line: string, remote: string][] = []
+  #closed: Promise<void> | undefined
   #isScheduled = false
   /** Whether something has arrived since the last turn. */
   #isArriving = false
@@ -92,7 +93,12 @@ export class Listener {
   }
 
   /** Takes nothing more; what waits is handed out before it resolves. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
     const closed = [once(this.#tcp, 'close'), once(this.#udp, 'close')]
     this.#tcp.close()
     this.#udp.close()
