@@ -43,10 +43,10 @@ async function main(): Promise<number> {
 }
 
 async function run(options: Options): Promise<void> {
-  const { aps: file, syslogPort, isJson, isCampus, speed, seconds, queue } = options
+  const { aps: file, syslogPort, isJson, isCampus, speed, answers, seconds, queue } = options
   const listed = file === undefined ? new AccessPoints() : await readAccessPoints(file)
   const say = isJson ? console.error : console.log
-  const campus = isCampus ? await GeneratedCampus.open({ speed }) : undefined
+  const campus = isCampus ? await GeneratedCampus.open({ speed, answers }) : undefined
   const aps = campus === undefined ? listed : new AccessPoints(Object.fromEntries([...campus.aps, ...listed]))
   const started: { close(): Promise<void> }[] = campus === undefined ? [] : [campus]
   const world = await startWorld({ aps, queue, signal: interruption.signal }).catch(async (error) => {

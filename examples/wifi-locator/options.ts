@@ -12,6 +12,8 @@ export interface Options {
   readonly isCampus: boolean
   /** How many times as fast as real time the campus is. */
   readonly speed: number
+  /** How many times as fast as those of the paper its access points answer. */
+  readonly answers: number
   /** Events that wait for the locator. */
   readonly queue: number
   /** Of the page and of the location bar. */
@@ -35,6 +37,9 @@ const MAX_QUEUE = 1_000_000
 const MAX_SECONDS = 2_000_000
 const MAX_PORT = 65_535
 const MAX_SPEED = 1_000
+/** So that the page fills within a minute or two, and the locator falls behind all the same. */
+const DEFAULT_SPEED = 5
+const DEFAULT_ANSWERS = 20
 const PAGE_PORT = 8_700
 const BAR_PORT = 8_701
 
@@ -45,6 +50,7 @@ const OPTIONS = {
   aps: { type: 'string' },
   'no-campus': { type: 'boolean' },
   speed: { type: 'string' },
+  answers: { type: 'string' },
   page: { type: 'string' },
   bar: { type: 'string' },
   queue: { type: 'string' },
@@ -64,8 +70,9 @@ Options:
                   An access point with "http" is asked for its stations there (GET …/stations answers
                   [{"mac": …, "ip": …, "host": …}]), at most once in 30 s; "x" and "y" place it on a map.
   --no-campus     Leave the generated campus out: only real syslog drives it.
-  --speed N       How many times as fast as real time the generated campus is; 1 if not given. Its access points answer in
-                  real time all the same.
+  --speed N       How many times as fast as real time the generated campus is; ${DEFAULT_SPEED} if not given.
+  --answers N     How many times as fast its access points answer as those of the paper, which took from hundreds of
+                  milliseconds to 30 s; ${DEFAULT_ANSWERS} if not given.
   --page PORT     The page, on this machine only; ${PAGE_PORT} if not given, or any that is free.
   --bar PORT      The location bar, likewise: GET /where tells a browser its building, and as an HTTP proxy it puts a
                   bar at the top of every page; ${BAR_PORT} if not given, or any that is free.
@@ -103,7 +110,8 @@ export function optionsOf(argv: readonly string[]): Options | 'help' {
     isJson: values.has('json'),
     aps: values.get('aps'),
     isCampus,
-    speed: numberOf('speed', values.get('speed') ?? '1', MAX_SPEED),
+    speed: numberOf('speed', values.get('speed') ?? String(DEFAULT_SPEED), MAX_SPEED),
+    answers: numberOf('answers', values.get('answers') ?? String(DEFAULT_ANSWERS), MAX_SPEED),
     page: portWish('page', values.get('page'), PAGE_PORT),
     bar: portWish('bar', values.get('bar'), BAR_PORT),
     queue: queueOf(values.get('queue') ?? String(isCampus ? CAMPUS_QUEUE : DEFAULT_QUEUE)),

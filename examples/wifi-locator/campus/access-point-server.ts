@@ -1,5 +1,5 @@
 // The access points of the generated campus as HTTP servers: one server for all of them, a path for each. They answer
-// slowly, as real ones do, and in real time whatever the speed of the campus.
+// slowly, as real ones do, whatever the speed of the campus.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as timer } from 'node:timers/promises'
@@ -23,22 +23,24 @@ export interface ApEntry {
 export class AccessPointServer {
   readonly #server: Server
   readonly #campus: Campus
+  readonly #speed: number
   readonly #byPath = new Map<string, AccessPoint>()
   readonly #random = seeded(11)
   readonly #closing = new AbortController()
   #waiting = 0
 
-  private constructor(campus: Campus) {
+  private constructor(campus: Campus, speed: number) {
     this.#campus = campus
+    this.#speed = speed
     for (const ap of campus.ground.accessPoints) this.#byPath.set(`/${ap.name}/stations`, ap)
     this.#server = createServer((request, response) => void this.#answer(request, response))
   }
 
-  /** Resolves when they listen, on loopback. */
-  static async listen(campus: Campus, port = 0): Promise<AccessPointServer> {
-    const one = new AccessPointServer(campus)
+  /** Resolves when they listen, on loopback; they answer `speed` times as fast as those of the paper. */
+  static async listen(campus: Campus, speed = 1): Promise<AccessPointServer> {
+    const one = new AccessPointServer(campus, speed)
     await new Promise<void>((resolve, reject) => {
-      one.#server.once('error', reject).listen(port, '127.0.0.1', resolve)
+      one.#server.once('error', reject).listen(0, '127.0.0.1', resolve)
     })
     return one
   }
@@ -67,7 +69,7 @@ export class AccessPointServer {
       return
     }
     this.#waiting++
-    const delayMs = answerDelayMs(this.#campus.stationsOf(ap).length, this.#random)
+    const delayMs = answerDelayMs(this.#campus.stationsOf(ap).length, this.#random) / this.#speed
     await timer(delayMs, undefined, { signal: this.#closing.signal }).catch(() => {})
     this.#waiting--
     if (response.destroyed) return

@@ -9,6 +9,8 @@ import type { Ground } from './ground.ts'
 export interface GeneratedOptions {
   /** How many times as fast as real time. */
   readonly speed: number
+  /** How many times as fast as those of the paper its access points answer: 1 is up to 30 s. */
+  readonly answers?: number
   readonly stations?: number
   readonly seed?: number
   /** When it begins; today, some time before lunch, unless given. */
@@ -33,9 +35,9 @@ export class GeneratedCampus {
   }
 
   /** Resolves when its access points answer; nobody moves yet. */
-  static async open({ speed, start, ...options }: GeneratedOptions): Promise<GeneratedCampus> {
+  static async open({ speed, answers, start, ...options }: GeneratedOptions): Promise<GeneratedCampus> {
     const campus = new Campus({ ...options, start: start ?? new Date().setHours(BEGINS_AT_HOUR, 0, 0, 0) })
-    return new GeneratedCampus(campus, await AccessPointServer.listen(campus), speed)
+    return new GeneratedCampus(campus, await AccessPointServer.listen(campus, answers), speed)
   }
 
   get ground(): Ground {
