@@ -86,7 +86,10 @@ export async function startAudience(world: World, options: AudienceOptions): Pro
     throw error
   })
   await Promise.all([
-    follow(audience, locator, 'page', (location) => page.seen(location)),
+    // What an access point's list tells has this machine's time, a line the campus's: the page has one of them.
+    follow(audience, locator, 'page', (location) =>
+      page.seen({ ...location, at: campus?.now ?? location.at }),
+    ),
     follow(audience, locator, 'bar', (location) => places.seen(location)),
     follow(audience, locator, 'prediction', ({ station, ap, action }) => {
       if (action !== 'left') predictor.seen(station, ap)

@@ -26,7 +26,7 @@ export interface PageOptions {
 const TELL_EVERY_MS = 400
 const MAX_BROWSERS = 32
 /** A browser that has so much unread gets nothing more until it has read it. */
-const MAX_UNREAD_BYTES = 4 * 1_048_576
+const MAX_UNREAD_BYTES = 2 * 1_048_576
 /** Then it is cut off. */
 const STALLED_MS = 60_000
 const MAX_FOUND = 12

@@ -136,7 +136,9 @@ export class CampusMap {
     const to = this.#seat(ap, this.#inside[ap].size)
     this.#inside[ap].add(station)
     this.#counts[this.#map.aps[ap].building]++
-    this.#devices.set(station, { ap, from: before?.to ?? to, to, since: now, isNew: before === undefined })
+    // Who was never seen before is not on the way.
+    const since = before === undefined ? 0 : now
+    this.#devices.set(station, { ap, from: before?.to ?? to, to, since })
   }
 
   /** Devices sit around their access point like seeds in a sunflower, so that none hides another. */

@@ -80,11 +80,15 @@ byId('find').addEventListener('input', () => {
     const query = byId('find').value.trim()
     const found = query === '' ? [] : await (await fetch(`/find?q=${encodeURIComponent(query)}`)).json()
     if (query !== byId('find').value.trim()) return
+    if (found.length === 1) {
+      showFound([], '')
+      void choose(found[0].station)
+      return
+    }
     showFound(found, query, (station) => {
       byId('found').replaceChildren()
       void choose(station)
     })
-    if (found.length === 1) void choose(found[0].station)
   }, FIND_AFTER_MS)
 })
 byId('device-close').addEventListener('click', () => void choose(undefined))
