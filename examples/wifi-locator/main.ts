@@ -28,6 +28,9 @@ const parts: readonly ((world: World, options: Options) => Promise<Part>)[] = []
 const interruption = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interruption.abort())
 
+// Whoever reads the output may stop reading, as `head` does.
+process.stdout.on('error', () => interruption.abort())
+
 process.exitCode = await main()
 
 /** Returns the exit code. */
