@@ -25,7 +25,7 @@ const MEET_MS = 2_000
 const REST_MS = 10_000
 const INTERRUPTED_REST_MS = 1_000
 
-const USAGE = `Usage: npm start [-- --seconds N]
+const USAGE = `Usage: npm run demo [-- --seconds N]
 
 A small overlay on this machine: ${NODES} nodes, a sender that is too fast for most, and receivers that take what they
 can. It runs for N seconds, 20 if not given, or until Ctrl-C, and ends with the receipt of each receiver.`

@@ -26,7 +26,8 @@ export const departures = ['Disassociated', 'Deauthenticated', 'Disconnected', '
 /**
  * Everything that can happen. `Roamed` is what the access point that lost the station says, which names the new one; that
  * one says `Associated` itself. What only a controller knows is `Reassociated`: nobody else says it. `Addressed` binds an
- * IP address, `Handshake` says that keys were exchanged, and `Other` is whatever else was understood.
+ * IP address, `Handshake` says that keys were exchanged, `Status` is about the access point itself, and `Other` is whatever
+ * else was understood.
  */
 export const actions = [
   'Authenticated',
@@ -34,6 +35,7 @@ export const actions = [
   ...departures,
   'Addressed',
   'Handshake',
+  'Status',
   'Other',
 ] as const
 export type Action = (typeof actions)[number]

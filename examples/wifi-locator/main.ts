@@ -20,6 +20,9 @@ const PORT_TROUBLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL']
 const interruption = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interruption.abort())
 
+// Whoever reads the output may stop reading, as `head` does.
+process.stdout.on('error', () => interruption.abort())
+
 process.exitCode = await main()
 
 /** Returns the exit code. */

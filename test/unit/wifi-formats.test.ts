@@ -93,7 +93,8 @@ describe.skipIf(!hasWifiData)('the recorded and rendered lines', () => {
       Deauthenticated: 35,
       Disconnected: 38,
       Addressed: 77,
-      Other: 121,
+      Other: 113,
+      Status: 8,
     })
     expect(eventOf(capturedLines.find((line) => line.includes('DHCPACK'))!)).toMatchObject({
       station: '02:00:00:00:00:02',
@@ -122,7 +123,7 @@ test.each<[string, object]>([
   ],
   [
     '<14>Nov 17 07:23:58 ap1 hostapd: wlan0: interface state UNINITIALIZED->ENABLED',
-    { action: 'Other', station: 'ap1' },
+    { action: 'Status', station: 'ap1' },
   ],
   [
     '<14>Nov 17 07:23:58 ap1 dnsmasq-dhcp[7]: DHCPACK(br-lan) 2001:db8::7 00:00:5e:00:53:01',

@@ -23,7 +23,7 @@ export function ciscoIosAp(message: string): Said | undefined {
     radio: RADIO.exec(text)?.[1],
     reason: REASON.exec(text)?.[1],
   }
-  if (mac === undefined) return { ...said, action: 'Other', isAboutAp: true }
+  if (mac === undefined) return { ...said, action: 'Status' }
   if (event === 'ASSOC' || event === 'ADD')
     return { ...said, action: text.includes('Reassociated') ? 'Reassociated' : 'Associated' }
   if (event === 'DISASSOC') return { ...said, action: 'Disassociated' }

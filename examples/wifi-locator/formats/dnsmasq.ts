@@ -14,7 +14,5 @@ export function dnsmasq(message: string, { program }: { program: string | null }
     if (kind === 'ACK') return { action: 'Addressed', station: station(mac), ip, host }
     return { action: 'Other', station: station(mac), reason: `DHCP${kind}` }
   }
-  return program?.startsWith('dnsmasq') && OWN.test(message)
-    ? { action: 'Other', isAboutAp: true }
-    : undefined
+  return program?.startsWith('dnsmasq') && OWN.test(message) ? { action: 'Status' } : undefined
 }

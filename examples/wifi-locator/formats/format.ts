@@ -9,8 +9,6 @@ export interface Said {
   readonly station?: string | undefined
   /** The access point, where the message names it; null where whoever wrote it knows no access points. */
   readonly ap?: string | null | undefined
-  /** The line is about the access point itself. */
-  readonly isAboutAp?: boolean
   readonly radio?: string | undefined
   readonly ip?: string | undefined
   readonly reason?: string | undefined

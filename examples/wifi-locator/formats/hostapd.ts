@@ -41,5 +41,5 @@ function ofAccessPoint(message: string): Said | undefined {
 function ofItself(message: string): Said | undefined {
   const [all, radio, other] = OWN.exec(message) ?? []
   if (all === undefined) return undefined
-  return { action: 'Other', isAboutAp: true, radio: radio ?? other }
+  return { action: 'Status', radio: radio ?? other }
 }

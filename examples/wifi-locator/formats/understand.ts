@@ -51,7 +51,7 @@ function eventOf(said: Said, header: Header, remote: string): SyslogEvent {
     // A line without a severity tells of something that is no trouble.
     type: said.type ?? header.type ?? 'Info',
     action: said.action,
-    station: said.station ?? (said.isAboutAp === true ? cut(ap) : null),
+    station: said.station ?? (said.action === 'Status' ? cut(ap) : null),
     ap: cut(ap),
     radio: cut(said.radio),
     ip: cut(said.ip),
