@@ -28,6 +28,9 @@ const ANY = { port: 0, isPreferred: false }
 /** For what a page shows to follow what is published. */
 const SOON = { timeout: 15_000, interval: 100 }
 
+/** By then many have moved, and the predictor knows some. */
+const PICTURE_AFTER_MS = 20_000
+
 const hasChromium = existsSync(CHROMIUM)
 if (!hasChromium)
   console.warn(`skipped the page in a browser: there is no ${CHROMIUM} (apt-get install chromium)`)
@@ -107,11 +110,14 @@ describe.skipIf(!hasChromium)('the page in a browser', () => {
     expect(await page.locator('#receipt').textContent()).toContain('exact')
     expect(audience.status().receipt.isExact).toBe(true)
 
+    // For the picture: some go on, and the one that went farthest is selected.
+    campus.begin(world.source)
+    await timer(PICTURE_AFTER_MS)
     const shown = mostOften(moved.filter((station) => published.get(station)?.action !== 'left'))
     await page.fill('#find', shown)
     await expect.poll(() => page.locator('#device-name').textContent(), SOON).toBe(shown)
-    campus.begin(world.source)
-    await timer(1_500)
+    await page.locator('#find').blur()
+    await timer(1_000)
     await page.screenshot({ path: PICTURE, animations: 'disabled' })
     expect(running.alerts).toEqual([])
     await running.end()
@@ -142,7 +148,7 @@ async function begin(browser: Browser, campus: GeneratedCampus | undefined): Pro
   const queue = campus === undefined ? 2_000 : 100
   const world = await startWorld({ aps: campus?.aps ?? HOME, queue, signal })
   const audience = await startAudience(world, { campus, queue, port: ANY, barPort: ANY })
-  const page = await browser.newPage({ viewport: { width: 1440, height: 1080 }, colorScheme: 'light' })
+  const page = await browser.newPage({ viewport: { width: 1440, height: 980 }, colorScheme: 'light' })
   const alerts: string[] = []
   page.on('pageerror', (error) => alerts.push(error.message))
   page.on('dialog', (dialog) => {
