@@ -40,7 +40,7 @@ export function layLevels(names) {
     ...rows.map(([level, name]) => {
       const row = element('tr', '', { id: `level-${level}`, class: level === 'worst-case' ? 'worst' : '' })
       const title = element('th', '', { scope: 'row' })
-      title.append(element('b', level === 'worst-case' ? '!' : String(level)), name)
+      title.append(element('b', level === 'worst-case' ? '!' : String(level), { class: 'rank' }), name)
       title.append(element('progress', '', { max: 1, value: 0, 'aria-label': `dropped by level ${level}` }))
       row.append(title, element('td', '0', { class: 'count' }), element('td', '', { class: 'packs' }))
       return row
