@@ -16,9 +16,17 @@ const NEVER_MS = 2_147_483_647
 /** Why a port cannot be listened on: nothing is wrong with the program then. */
 const PORT_TROUBLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL']
 
-/** Aborts at Ctrl-C. npm passes it on to whom the terminal has sent it already, so it may come twice. */
+/** Aborts at Ctrl-C. One that comes later ends the process at once. */
 const interruption = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interruption.abort())
+/** npm passes it on to whom the terminal has sent it already: it is one and the same. */
+const ECHO_MS = 1_000
+let interruptedAt = 0
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.on(signal, () => {
+    if (!interruption.signal.aborted) interruptedAt = performance.now()
+    else if (performance.now() - interruptedAt > ECHO_MS) process.exit(1)
+    interruption.abort()
+  })
 
 // Whoever reads the output may stop reading, as `head` does.
 process.stdout.on('error', () => interruption.abort())

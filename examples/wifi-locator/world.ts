@@ -33,8 +33,9 @@ export async function startWorld({ aps, signal, ...options }: WorldOptions): Pro
   const nodes: Node[] = []
   const clients: Client[] = []
   try {
-    for (let i = 0; i < NODES; i++)
-      nodes.push(await createNode({ join: nodes.slice(0, 1).flatMap(addressesOf), signal }))
+    // Without the signal, which would close them before what they have is delivered.
+    for (let i = 0; i < NODES && !signal.aborted; i++)
+      nodes.push(await createNode({ join: nodes.slice(0, 1).flatMap(addressesOf) }))
     await timer(MEET_MS, undefined, { signal })
     for (const node of nodes) clients.push(await connect(addressesOf(node)))
     const [atSource, atLocator, audience] = clients as [Client, Client, Client]

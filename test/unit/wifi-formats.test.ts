@@ -68,8 +68,8 @@ describe.skipIf(!hasWifiData)('the recorded and rendered lines', () => {
     for (const { rendered } of renderedFormats) {
       const { ap, ...event } = eventOf(rendered)!
       for (const head of [
-        '<13>Nov 18 20:00:00 relay root: ',
-        '<13>1 2026-11-18T20:00:00Z relay root - - - ',
+        '<14>Nov 18 20:00:00 relay root: ',
+        '<14>1 2026-11-18T20:00:00Z relay root - - - ',
       ]) {
         const wrapped = eventOf(head + rendered)!
         expect({ ...wrapped, at: event.at, ap }).toEqual({ ...event, ap })
