@@ -31,10 +31,10 @@ describe('the map', () => {
       buildings,
       height,
     } = layOut(aps(['a', { building: 'Library', x: 0, y: 0 }], ['router', {}], ['b', { building: 'Attic' }]))
-    expect(buildings.map(({ name }) => name)).toEqual(['Library', 'Not on the map', 'Attic'])
+    expect(buildings.map(({ name }) => name)).toEqual(['Library', 'Building not known', 'Attic'])
     expect(placed.map(({ name, building }) => [name, buildings[building]!.name])).toEqual([
       ['a', 'Library'],
-      ['router', 'Not on the map'],
+      ['router', 'Building not known'],
       ['b', 'Attic'],
     ])
     expect(buildings[1]!.y).toBeGreaterThan(buildings[0]!.y + buildings[0]!.height)

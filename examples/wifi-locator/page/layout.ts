@@ -36,13 +36,16 @@ export type KnownBuilding = MapBuilding
 /** Beyond, more access points are not drawn: names come from the network. */
 export const MAX_APS = 4_000
 /** Of those that nobody has listed. */
-const NOWHERE = 'Not on the map'
+const NOWHERE = 'Building not known'
 const MARGIN = 24
 const GAP = 32
 /** An access point without coordinates has so much room. */
 const CELL = 44
-const LEAST_WIDTH = 640
-const LEAST_HEIGHT = 400
+/** Rows of buildings without coordinates are at least so wide. */
+const ROW_WIDTH = 640
+/** One router alone is not drawn larger than this. */
+const LEAST_WIDTH = 260
+const LEAST_HEIGHT = 160
 
 /** The map of these access points; buildings whose outline is known have it, the others go around theirs. */
 export function layOut(
@@ -62,8 +65,8 @@ export function layOut(
   const fixed = [...buildings.values()].map((one) => ({ ...one, x: one.x + shift.x, y: one.y + shift.y }))
   const all = placed.map((one) => ({ ...one, x: one.x + shift.x, y: one.y + shift.y }))
   const bottom = Math.max(0, ...fixed.map(({ y, height }) => y + height + GAP))
-  const width = Math.max(LEAST_WIDTH, ...fixed.map((one) => one.x + one.width + MARGIN))
-  const grid = inRows(homeless, Math.max(MARGIN, bottom), width)
+  const rowWidth = Math.max(ROW_WIDTH, ...fixed.map((one) => one.x + one.width + MARGIN))
+  const grid = inRows(homeless, Math.max(MARGIN, bottom), rowWidth)
   const list = [...fixed, ...grid.buildings]
   const indexes = new Map(list.map(({ name }, i) => [name, i]))
   const aps = [...all, ...grid.placed].map(({ name, home, x, y }) => ({
@@ -72,6 +75,7 @@ export function layOut(
     x,
     y,
   }))
+  const width = Math.max(LEAST_WIDTH, ...list.map((one) => one.x + one.width + MARGIN))
   const height = Math.max(LEAST_HEIGHT, ...list.map((one) => one.y + one.height + MARGIN))
   return { width: Math.round(width), height: Math.round(height), buildings: list, aps }
 }

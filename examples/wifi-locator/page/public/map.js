@@ -5,9 +5,13 @@ const MOVE_MS = 900
 const HIGHLIGHT_MS = 2500
 /** How far from its access point a device is drawn at most, on the map. */
 const CROWD_M = 15
+/** A name of an access point may be so wide. */
+const AP_NAME_M = 40
 const GOLDEN_ANGLE = 2.39996
 /** Names are drawn where a building is at least so wide, in pixels. */
 const NAMED_FROM = 52
+/** Names of access points are drawn where a metre of the map has so many pixels. */
+const AP_NAMED_FROM = 2.4
 const MOST_ZOOM = 12
 const TOUCH = 9
 
@@ -272,6 +276,17 @@ export class CampusMap {
       context.fillStyle = i === this.#building ? this.#colours.accent : this.#colours.soft
       context.fillText(cut(context, name, width * scale + 26), at.x, at.y - 4)
     })
+    if (scale >= AP_NAMED_FROM) this.#paintApNames(scale)
+  }
+
+  #paintApNames(scale) {
+    const context = this.#context
+    context.font = '10px system-ui, sans-serif'
+    context.fillStyle = this.#colours.soft
+    for (const { name, x, y } of this.#map.aps) {
+      const at = this.#toScreen({ x, y: y + CROWD_M })
+      context.fillText(cut(context, name, AP_NAME_M * scale), at.x, at.y + 8)
+    }
   }
 
   #scale() {

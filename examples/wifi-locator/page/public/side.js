@@ -174,19 +174,24 @@ export function showFound(found, query, choose) {
   byId('found').replaceChildren(...items)
 }
 
+function placeIn(building, ap) {
+  return building === null ? ap : `${building}, ${ap}`
+}
+
 export function showDevice(device) {
   byId('device').hidden = device === undefined
   if (device === undefined) return
   const { station, ap, building, ip, trail, next } = device
   byId('device-name').textContent = station
   byId('device-where').textContent =
-    `${ap === null ? 'Has left' : `${building ?? 'Not on the map'}, ${ap}`}${ip === null ? '' : ` · ${ip}`}`
+    `${ap === null ? 'Has left' : placeIn(building, ap)}${ip === null ? '' : ` · ${ip}`}`
   byId('trail').replaceChildren(
     ...trail.toReversed().map((step) => {
       const item = element('li', '', { 'data-action': step.action })
       const where = step.building ?? step.ap
       item.append(step.action === 'left' ? `left ${where} ` : `${where} `)
-      item.append(element('small', `${timeOfDay(step.at)} · ${step.ap}`))
+      const time = timeOfDay(step.at)
+      item.append(element('small', step.building === null ? time : `${time} · ${step.ap}`))
       return item
     }),
   )
