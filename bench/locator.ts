@@ -120,7 +120,7 @@ function draw(hour: Hour, levels: readonly Level[]): void {
           name: 'median',
           colour: '#c2452d',
           style: 'dots',
-          points: levels.map(({ level, reduction }) => [level, reduction[1]]),
+          points: levels.flatMap(medianOf),
         },
       ],
     },
@@ -155,6 +155,11 @@ function barOf({ level, packs }: Level): [number, number][] {
     [level + 0.35, packs],
     [level + 0.35, 0],
   ]
+}
+
+/** A row of dots across those of the packs. */
+function medianOf({ level, reduction }: Level): [number, number][] {
+  return Array.from({ length: 25 }, (_, i) => [level - 0.36 + 0.03 * i, reduction[1]])
 }
 
 /** Beside one another, so that dots do not hide each other. */
