@@ -3,7 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -154,12 +154,9 @@ test.skipIf(!hasWifiData).each(Object.keys(sendings))('every format arrives over
   expect(await stop()).toMatch(/29 lines: 28 understood, 1 not\n {2}the last that was not: hello\n/)
 })
 
-test('an address that no line tells comes from the access point, once for all its stations', async () => {
-  const asked: (string | undefined)[] = []
-  const server = createServer(({ url }, response) => {
-    asked.push(url)
-    response.end(JSON.stringify([1, 2].map((i) => ({ mac: `02:00:00:00:00:0${i}`, ip: `192.0.2.${i}` }))))
-  }).listen(0, '127.0.0.1')
+/** An access point that answers questions; a file for `--aps` with it. */
+async function accessPoint(name: string, answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const folder = mkdtempSync(join(tmpdir(), 'spillway-wifi-'))
   onTestFinished(() => {
@@ -167,13 +164,19 @@ test('an address that no line tells comes from the access point, once for all it
     rmSync(folder, { recursive: true })
   })
   const http = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  writeFileSync(join(folder, 'aps.json'), JSON.stringify({ ap1: { building: 'Library', http } }))
-  const { port, lines, until, stop } = await program('--aps', join(folder, 'aps.json'))
-  await sendUdp(
-    port,
-    '<14>Nov 17 07:23:58 ap1 hostapd: wlan0: STA 02:00:00:00:00:01 IEEE 802.11: associated',
-    END,
-  )
+  writeFileSync(join(folder, 'aps.json'), JSON.stringify({ [name]: { building: 'Library', http } }))
+  return join(folder, 'aps.json')
+}
+
+test('an address that no line tells comes from the access point, once for all its stations', async () => {
+  const asked: (string | undefined)[] = []
+  const file = await accessPoint('ap1', ({ url }, response) => {
+    asked.push(url)
+    response.end(JSON.stringify([1, 2].map((i) => ({ mac: `02:00:00:00:00:0${i}`, ip: `192.0.2.${i}` }))))
+  })
+  const { port, lines, until, stop } = await program('--aps', file)
+  const line = '<14>Nov 17 07:23:58 ap1 hostapd: wlan0: STA 02:00:00:00:00:01 IEEE 802.11: associated'
+  await sendUdp(port, line, END)
   await until(() => lines.some(isLast))
   expect(lines.map(({ station, ap, ip, action }) => [action, station, ap, ip])).toEqual([
     ['joined', '02:00:00:00:00:01', 'ap1', '192.0.2.1'],
@@ -185,19 +188,8 @@ test('an address that no line tells comes from the access point, once for all it
 })
 
 test('while an access point is slow to answer, the policy decides what is lost, and the receipt is exact', async () => {
-  const server = createServer((_, response) => void setTimeout(() => response.end('[]'), 3_000)).listen(
-    0,
-    '127.0.0.1',
-  )
-  await once(server, 'listening')
-  const folder = mkdtempSync(join(tmpdir(), 'spillway-wifi-'))
-  onTestFinished(() => {
-    server.close()
-    rmSync(folder, { recursive: true })
-  })
-  const http = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  writeFileSync(join(folder, 'aps.json'), JSON.stringify({ slow: { building: 'Library', http } }))
-  const { port, lines, until, stop } = await program('--aps', join(folder, 'aps.json'), '--queue', '20')
+  const file = await accessPoint('slow', (_, response) => void setTimeout(() => response.end('[]'), 3_000))
+  const { port, lines, until, stop } = await program('--aps', file, '--queue', '20')
   const line = (host: string, i: number) =>
     `<14>Nov 17 07:23:58 ${host} hostapd: wlan0: STA 02:00:00:00:${String(i % 100).padStart(2, '0')}:00 IEEE 802.11: associated\n`
   await sendTcp(
