@@ -1,6 +1,6 @@
 // The servers of the locator's page and of the location bar, as browsers and strangers use them.
 import { createServer, get, type IncomingMessage, request } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -255,6 +255,23 @@ describe('the location bar', () => {
     const socket = connect(Number(own), hostname)
     socket.write('CONNECT example.org:443 HTTP/1.1\r\nhost: example.org\r\n\r\n')
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 405/)
+  })
+
+  test('outlives sites that answer what is no HTTP', async () => {
+    const bar = await barOf()
+    for (const answer of [
+      'HTTP/1.1 099 x\r\n\r\n',
+      'SSH-2.0\r\n',
+      'HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n',
+      '',
+    ]) {
+      const server = createTcpServer((socket) => socket.on('error', () => {}).end(answer))
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const { port } = server.address() as AddressInfo
+      expect([answer, (await through(bar, `http://127.0.0.1:${port}/`)).statusCode]).toEqual([answer, 502])
+      server.close()
+    }
+    expect((await fetch(`${bar.url}/where?ip=10.0.0.1`)).status).toBe(200)
   })
 
   test('says so when a page cannot be reached', async () => {

@@ -145,7 +145,14 @@ export class BarServer {
         timeout: UPSTREAM_TIMEOUT_MS,
         lookup: this.#lookup,
       },
-      (answer) => this.#pass(request, answer, response),
+      (answer) => {
+        // Whatever the other side has answered, it may be nothing that Node would write.
+        try {
+          this.#pass(request, answer, response)
+        } catch (error) {
+          upstream.destroy(error as Error)
+        }
+      },
     )
     upstream.on('timeout', () => upstream.destroy(new Error('it did not answer in time')))
     upstream.on('error', (error: Error & { code?: string }) => {

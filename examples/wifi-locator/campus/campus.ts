@@ -1,6 +1,7 @@
 // The generated campus: stations that move through their day from one access point to the next, and the lines that
 // access points write about them. Time and chance are handed in: the same seed and times give the same lines.
 import { seeded } from '../../../index.ts'
+import { Agenda } from './agenda.ts'
 import { goalAt, HOUR_MS, isNight, type Kind, leavesAt, MINUTE_MS } from './day.ts'
 import { ACCESS_POINTS, type AccessPoint, type Building, type Ground, groundOf, macOf } from './ground.ts'
 import { type Happening, linesOf, type Subject } from './lines.ts'
@@ -36,7 +37,7 @@ interface Station extends Subject {
   leavesAt: number
 }
 
-type Due = { readonly at: number; readonly order: number } & (
+type Due = { readonly at: number } & (
   | { readonly kind: 'step'; readonly station: Station }
   | { readonly kind: 'said'; readonly ap: AccessPoint; readonly happening: Happening }
 )
@@ -80,7 +81,7 @@ export class Campus {
   readonly #stations: Station[] = []
   readonly #at = new Map<AccessPoint, Set<Station>>()
   readonly #byBuilding = new Map<Building, AccessPoint[]>()
-  readonly #due = new Agenda()
+  readonly #due = new Agenda<Due>()
   #now: number
   #number = 0
   #lines: Line[] = []
@@ -339,45 +340,4 @@ function distanceToWay(point: Point, from: Point, to: Point): number {
   const share = length === 0 ? 0 : ((point.x - from.x) * dx + (point.y - from.y) * dy) / length
   const along = Math.max(0, Math.min(1, share))
   return Math.hypot(point.x - from.x - along * dx, point.y - from.y - along * dy)
-}
-
-/** What is due next first; of the same time what was added first. A binary heap. */
-class Agenda {
-  readonly #heap: Due[] = []
-  #order = 0
-
-  add(due: Distribute<Due>): void {
-    const heap = this.#heap
-    heap.push({ ...due, order: this.#order++ } as Due)
-    for (let i = heap.length - 1; i > 0; ) {
-      const parent = (i - 1) >> 1
-      if (!isBefore(heap[i]!, heap[parent]!)) break
-      ;[heap[i], heap[parent]] = [heap[parent]!, heap[i]!]
-      i = parent
-    }
-  }
-
-  /** Takes the next one that is due until then. */
-  until(at: number): Due | undefined {
-    const heap = this.#heap
-    const first = heap[0]
-    if (first === undefined || first.at > at) return undefined
-    const last = heap.pop()!
-    if (heap.length === 0) return first
-    heap[0] = last
-    for (let i = 0; ; ) {
-      let least = i
-      for (const child of [2 * i + 1, 2 * i + 2])
-        if (child < heap.length && isBefore(heap[child]!, heap[least]!)) least = child
-      if (least === i) return first
-      ;[heap[i], heap[least]] = [heap[least]!, heap[i]!]
-      i = least
-    }
-  }
-}
-
-type Distribute<D extends Due> = D extends Due ? Omit<D, 'order'> : never
-
-function isBefore(a: Due, b: Due): boolean {
-  return a.at < b.at || (a.at === b.at && a.order < b.order)
 }

@@ -54,11 +54,11 @@ export function layOut(
 ): CampusMap {
   const buildings = new Map(outlines.map((one) => [one.name, one]))
   const placed: Placed[] = []
-  const homeless = new Map<string, string[]>()
+  const nowhere: [name: string, home: string][] = []
   for (const [name, { building, x, y }] of [...known].slice(0, MAX_APS)) {
     const home = building ?? NOWHERE
     if (isNumber(x) && isNumber(y)) placed.push({ name, home, x, y })
-    else homeless.set(home, [...(homeless.get(home) ?? []), name])
+    else nowhere.push([name, home])
   }
   surround(placed, buildings)
   const shift = toOrigin(placed, buildings)
@@ -66,7 +66,11 @@ export function layOut(
   const all = placed.map((one) => ({ ...one, x: one.x + shift.x, y: one.y + shift.y }))
   const bottom = Math.max(0, ...fixed.map(({ y, height }) => y + height + GAP))
   const rowWidth = Math.max(ROW_WIDTH, ...fixed.map((one) => one.x + one.width + MARGIN))
-  const grid = inRows(homeless, Math.max(MARGIN, bottom), rowWidth)
+  const grid = inRows(
+    Map.groupBy(nowhere, ([, home]) => home),
+    Math.max(MARGIN, bottom),
+    rowWidth,
+  )
   const list = [...fixed, ...grid.buildings]
   const indexes = new Map(list.map(({ name }, i) => [name, i]))
   const aps = [...all, ...grid.placed].map(({ name, home, x, y }) => ({
@@ -124,7 +128,11 @@ function toOrigin(
 }
 
 /** Buildings as rows of cells, below everything else. */
-function inRows(homeless: ReadonlyMap<string, readonly string[]>, top: number, width: number) {
+function inRows(
+  homeless: ReadonlyMap<string, readonly (readonly [name: string, home: string])[]>,
+  top: number,
+  width: number,
+) {
   const buildings: MapBuilding[] = []
   const placed: Placed[] = []
   let x = MARGIN
@@ -142,7 +150,7 @@ function inRows(homeless: ReadonlyMap<string, readonly string[]>, top: number, w
       rowHeight = 0
     }
     buildings.push({ name: home, x, y, ...size })
-    names.forEach((name, i) => {
+    names.forEach(([name], i) => {
       const column = i % columns
       placed.push({ name, home, x: x + (column + 0.5) * CELL, y: y + (Math.floor(i / columns) + 0.5) * CELL })
     })
