@@ -177,6 +177,12 @@ test.each<[string, object]>([
   expect(eventOf(line)).toMatchObject(expected)
 })
 
+it('finds the first word of a message again that a relay has taken for a program', () => {
+  const line =
+    '<13>1 2026-11-18T21:19:31Z relay %WLAN-6-OUTPUT - - -  STA(0000.5e00.5301) leaves BSSID(0000.5e00.53a0): x.'
+  expect(eventOf(line)).toMatchObject({ action: 'Left', station: STATION })
+})
+
 it('does not understand what is about something else', () => {
   for (const line of [
     '',

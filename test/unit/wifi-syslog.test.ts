@@ -138,9 +138,9 @@ describe('framing', () => {
   test.each([1, 2, 3, 7, 1_000])(
     'tells lines apart in pieces of %d bytes, counted or ended',
     (pieceBytes) => {
-      const text = `<14>one\n${counted(two)}\r\n${counted('<14>three')}13319: AP: four\0<14>five\n\n12 six\n<14>seven`
+      const text = `<14>one\n${counted(two)}\r\n${counted('<14>three')}13319: AP: four\0<14>five\n\nsix\n<14>seven`
       expect(framed(text, pieceBytes)).toEqual({
-        lines: ['<14>one', two, '<14>three', '13319: AP: four', '<14>five', '12 six', '<14>seven'],
+        lines: ['<14>one', two, '<14>three', '13319: AP: four', '<14>five', 'six', '<14>seven'],
         cuts: 0,
         isSyslog: true,
       })
@@ -166,6 +166,20 @@ describe('framing', () => {
     expect(lines).toHaveLength(1)
     framing.push(Buffer.from('\n<14>two\n'))
     expect(lines.at(-1)).toBe('<14>two')
+  })
+
+  test.each([1, 5, 1_000])('takes counted lines without a priority, in pieces of %d bytes', (pieceBytes) => {
+    const [first, second, third] = ['*Apr 20 23:00:25.871: %X-6-Y: one', 'wireless,info two', 'three']
+    const text = `${counted(first!)}${counted(second!)}${counted(third!)}${counted('<14>four')}`
+    expect(framed(text, pieceBytes).lines).toEqual([first, second, third, '<14>four'])
+  })
+
+  it('takes a number at the beginning of a line for what it is', () => {
+    expect(framed('25 hello\n2026 Nov 7 hello\n25 hello again', 3).lines).toEqual([
+      '25 hello',
+      '2026 Nov 7 hello',
+      '25 hello again',
+    ])
   })
 
   it('gives up on a count that no line has', () => {

@@ -38,11 +38,24 @@ export interface Understood {
 /** `remote` is the address that the line came from: the access point's name when the line has none. */
 export function understand(line: string, remote: string, now: number): Understood | undefined {
   const header = headerOf(line, now)
+  const { program, message } = header
+  const found = saidBy(message, header)
+  if (found !== undefined || program === null) return found && understoodAs(found, header, remote)
+  // A relay takes the first word for a program, also where it is part of the message, as `%WLAN-6-OUTPUT:` is.
+  const whole = saidBy(`${program}: ${message}`, header)
+  return whole && understoodAs(whole, header, remote)
+}
+
+function saidBy(message: string, header: Header): [format: string, said: Said] | undefined {
   for (const [format, says] of Object.entries(formats)) {
-    const said = says(header.message, header)
-    if (said !== undefined) return { format, event: eventOf(said, header, remote), aid: said.aid }
+    const said = says(message, header)
+    if (said !== undefined) return [format, said]
   }
   return undefined
+}
+
+function understoodAs([format, said]: [string, Said], header: Header, remote: string): Understood {
+  return { format, event: eventOf(said, header, remote), aid: said.aid }
 }
 
 function eventOf(said: Said, header: Header, remote: string): SyslogEvent {

@@ -10,9 +10,11 @@ export const framingLimits = {
 
 const NEWLINE = 0x0a
 const ZERO = 0
-/** As many digits as `frameBytes` has, a space, and the `<` that every counted frame begins with. */
-const COUNT = /^([1-9]\d{0,4}) </
+/** As many digits as `frameBytes` has, and a space. */
+const COUNT = /^([1-9]\d{0,4}) (.)/
 const MAYBE_COUNT = /^[1-9]\d{0,4} ?$/
+/** A line may begin with a number, too: less than this is hardly a count. */
+const LEAST_COUNT = 16
 
 export interface FrameHandlers {
   line(line: string): void
@@ -23,6 +25,8 @@ export interface FrameHandlers {
 export class Framing {
   readonly #handlers: FrameHandlers
   #waiting: Buffer = Buffer.alloc(0)
+  /** Whether a count was seen: then others on this connection need not look like one. */
+  #isCounting = false
   /** Of a line that was cut: how many bytes are still to skip, or all until it ends. */
   #skipping: number | 'line' = 0
 
@@ -57,13 +61,27 @@ export class Framing {
     if (from === length) return 'more'
     if (this.#skipping !== 0) return this.#skip(from, this.#skipping)
     const head = this.#waiting.toString('latin1', from, Math.min(length, from + 7))
-    const [, digits] = COUNT.exec(head) ?? []
-    if (digits !== undefined) return this.#counted(from + digits.length + 1, Number(digits))
+    const [, digits, first] = COUNT.exec(head) ?? []
+    if (digits !== undefined) {
+      const begin = from + digits.length + 1
+      const isCount = first === '<' || this.#isCounting || this.#looksCounted(begin, Number(digits))
+      if (isCount === 'more') return 'more'
+      if (isCount) return this.#counted(begin, Number(digits))
+    }
     if (from + head.length === length && MAYBE_COUNT.test(head)) return 'more'
     return this.#ended(from)
   }
 
+  /** rsyslog counts lines without a priority as well. They have no newline, unless the number is part of a line. */
+  #looksCounted(from: number, bytes: number): boolean | 'more' {
+    if (bytes < LEAST_COUNT || bytes > framingLimits.lineBytes) return false
+    const frame = this.#waiting.subarray(from, from + bytes)
+    if (frame.includes(NEWLINE) || frame.includes(ZERO)) return false
+    return frame.length === bytes || 'more'
+  }
+
   #counted(from: number, bytes: number): number | 'more' | 'wrong' {
+    this.#isCounting = true
     if (bytes > framingLimits.frameBytes) return 'wrong'
     const taken = Math.min(bytes, framingLimits.lineBytes)
     if (this.#waiting.length < from + taken) return 'more'
