@@ -37,9 +37,9 @@ const MAX_QUEUE = 1_000_000
 const MAX_SECONDS = 2_000_000
 const MAX_PORT = 65_535
 const MAX_SPEED = 1_000
-/** So that the page fills within a minute or two, and the locator falls behind all the same. */
-const DEFAULT_SPEED = 5
-const DEFAULT_ANSWERS = 20
+/** So that the map fills within a minute or so, and the locator falls behind all the same: all six levels run. */
+const DEFAULT_SPEED = 20
+const DEFAULT_ANSWERS = 10
 const PAGE_PORT = 8_700
 const BAR_PORT = 8_701
 
