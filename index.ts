@@ -18,7 +18,7 @@ export {
   type SenderOptions,
   type SubscribeOptions,
 } from './endpoints/client.ts'
-export type { Delivered, DeliveredDigest, DeliveredEvent, DeliveredGap } from './endpoints/delivery.ts'
+export type { Delivered, DeliveredDigest, DeliveredEvent, DeliveredGap, Pack } from './endpoints/delivery.ts'
 export { connect } from './endpoints/machine.ts'
 export { createNode, type Node, type NodeOptions } from './endpoints/node.ts'
 export type { ActiveControlLevel, ActiveControlOptions } from './endpoints/pull/active-control.ts'
@@ -91,7 +91,7 @@ export {
   type Values,
 } from './policies/filter.ts'
 export { Ladder } from './policies/ladder.ts'
-export { type Packed, Packing, type PackSurroundings, type Riding } from './policies/pack.ts'
+export { type Packed, Packing, type PackSurroundings, type Pass, type Riding } from './policies/pack.ts'
 export { type PackOptions, pack } from './policies/pack-events.ts'
 export {
   type CompiledDigester,

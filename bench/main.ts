@@ -33,6 +33,10 @@ const benches: Readonly<Record<string, Bench>> = {
     summary: "the paper's Figure 9: from the request to attach to the first event, 1 to 1,000 receivers",
     load: () => import('./attach.ts'),
   },
+  locator: {
+    summary: "the paper's Figure 11: an hour of the Wi-Fi locator, its packs, filters and latency",
+    load: () => import('./locator.ts'),
+  },
   pull: {
     summary:
       'when to ask: the figures of DPT, EasiCrawl and active control, from the model and from real traces',

@@ -18,10 +18,17 @@ export class LocalBuffer {
     return this.#entries.size
   }
 
-  /** Adds a receiver; its queue, from which it takes and acknowledges at once. */
-  subscribe(sender: string, receiver: string, policy: Policy, bounds: QueueBounds): PrivateQueue {
+  /** Adds a receiver; its queue, from which it takes and acknowledges at once. `packed` is told of its packs. */
+  subscribe(
+    sender: string,
+    receiver: string,
+    policy: Policy,
+    bounds: QueueBounds,
+    packed?: QueueSurroundings['packed'],
+  ): PrivateQueue {
     this.unsubscribe(sender, receiver)
-    const queue = new PrivateQueue(policy, bounds, this.#surroundings)
+    const surroundings = packed === undefined ? this.#surroundings : withPacked(this.#surroundings, packed)
+    const queue = new PrivateQueue(policy, bounds, surroundings)
     const entry = this.#entries.get(sender)
     if (entry === undefined) this.#entries.set(sender, new Map([[receiver, queue]]))
     else entry.set(receiver, queue)
@@ -62,5 +69,20 @@ export class LocalBuffer {
 
   #queuesOf(sender: string): Iterable<PrivateQueue> {
     return this.#entries.get(sender)?.values() ?? []
+  }
+}
+
+function withPacked(
+  surroundings: QueueSurroundings,
+  packed: NonNullable<QueueSurroundings['packed']>,
+): QueueSurroundings {
+  const { buffer, budget } = surroundings
+  return {
+    buffer,
+    budget,
+    now: () => surroundings.now(),
+    random: () => surroundings.random(),
+    pressure: (queue, high) => surroundings.pressure?.(queue, high),
+    packed,
   }
 }

@@ -3,7 +3,7 @@
 // to one receiver that was away.
 import type { Digest } from '../policies/digest.ts'
 import { Ladder } from '../policies/ladder.ts'
-import { Packing, type PackSurroundings, type Riding } from '../policies/pack.ts'
+import { Packing, type PackSurroundings, type Pass, type Riding } from '../policies/pack.ts'
 import type { Policy } from '../policies/policy.ts'
 import { positionOf, type Run } from './block.ts'
 import { digestBytes, epochOf, type Item, itemBytes, type Marker } from './item.ts'
@@ -17,6 +17,8 @@ interface Attempt {
   /** What the markers cost, which stay. */
   readonly markerBytes: number
   readonly packing: Packing
+  /** What each filter did, if somebody is told. */
+  readonly passes: readonly Pass[]
 }
 
 /** What a pack leaves, without the markers, and how many events there were before and after. */
@@ -25,6 +27,7 @@ interface Outcome {
   readonly markerBytes: number
   readonly before: number
   readonly after: number
+  readonly passes: readonly Pass[]
 }
 
 export class PrivateQueue extends Queue {
@@ -154,8 +157,12 @@ export class PrivateQueue extends Queue {
       } else markerBytes += itemBytes(item)
     }
     const events = new QueuedEvents(runs, decoded)
-    const packing = new Packing(this.policy, events, riding, this.#packSurroundings)
-    return { events, riding, markerBytes, packing }
+    const passes: Pass[] = []
+    const observe = (level: number, filter: number, seen: number, kept: number) =>
+      void passes.push({ level, filter, seen, kept })
+    const told = this.surroundings.packed === undefined ? {} : { observe }
+    const packing = new Packing(this.policy, events, riding, { ...this.#packSurroundings, ...told })
+    return { events, riding, markerBytes, packing, passes }
   }
 
   get #packSurroundings(): PackSurroundings {
@@ -180,11 +187,11 @@ export class PrivateQueue extends Queue {
     return true
   }
 
-  #put({ items, before, after }: Outcome, level: number): void {
+  #put({ items, before, after, passes }: Outcome, level: number): void {
     for (const item of this.items) if (item.kind === 'marker') insertMarker(items, item)
     this.replace(items)
     this.#learnDigestBytes(items)
-    this.surroundings.packed?.(this, level, before, after)
+    this.surroundings.packed?.(this, level, before, after, passes)
   }
 
   #learnDigestBytes(items: readonly Item[]): void {
@@ -222,10 +229,10 @@ function worstCase(attempt: Attempt): Attempt {
 }
 
 /** Ends the pack. */
-function outcomeOf({ events, packing, markerBytes }: Attempt): Outcome {
+function outcomeOf({ events, packing, markerBytes, passes }: Attempt): Outcome {
   const { kept, digests } = packing.finish()
   const items = itemsOf(events.runsOf(kept), digests)
-  return { items, markerBytes, before: events.length, after: kept.length }
+  return { items, markerBytes, before: events.length, after: kept.length, passes }
 }
 
 /** Runs with the digests between them: those at i stand before the i-th event. */

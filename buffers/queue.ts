@@ -1,6 +1,7 @@
 // A bounded queue of items (PACK section 4). A digest rides on the item after it and a marker stands behind
 // everything of its epoch: neither costs a slot. The queue keeps order and counts; what is done when it is full
 // is decided by those who have one.
+import type { Pass } from '../policies/pack.ts'
 import { costOf, endWithin, positionOf, type Run } from './block.ts'
 import type { Budget } from './budget.ts'
 import { type Cursor, frameBytes, type Item, itemBytes, itemsFrom, slotsOf } from './item.ts'
@@ -22,8 +23,11 @@ export interface QueueSurroundings {
   random(): number
   /** Told when a queue fills beyond the high-water mark, and when it is below the low one again. */
   pressure?(queue: Queue, high: boolean): void
-  /** Told of every pack: its level, 0 for the worst case, and how many events there were before and after. */
-  packed?(queue: Queue, level: number, before: number, after: number): void
+  /**
+   * Told of every pack: its level, 0 for the worst case, how many events there were before and after, and what each
+   * filter did.
+   */
+  packed?(queue: Queue, level: number, before: number, after: number, passes: readonly Pass[]): void
 }
 
 /** What stands elsewhere and counts against a queue's bounds as well: in all, and of that on its way. */

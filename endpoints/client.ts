@@ -1,6 +1,6 @@
 // A client, as an application has it: senders and subscriptions over one connection to a node.
 import type { Cursor } from '../buffers/item.ts'
-import type { QueueBounds } from '../buffers/queue.ts'
+import type { QueueBounds, QueueSurroundings } from '../buffers/queue.ts'
 import { Attachment, type AttachmentListener, type AttachmentState } from '../mobility/attachment.ts'
 import { ClientCore, type PollOutcome } from '../overlay/client.ts'
 import type { SenderInfo } from '../overlay/control.ts'
@@ -13,6 +13,7 @@ import { noPolicy, Policy, type PolicySpec } from '../policies/policy.ts'
 import { parsePolicy } from '../policies/xml.ts'
 import { checkAddresses } from './address.ts'
 import { checkDeclaration, type Declaration } from './attributes.ts'
+import type { Pack } from './delivery.ts'
 import { checkAllowed, checkName, checkSender } from './name.ts'
 import { checkList, checkOptions, checkQueue, checkType } from './options.ts'
 import type { PullOptions } from './pull/pull.ts'
@@ -48,6 +49,8 @@ export interface SubscribeOptions {
   readonly queue?: Partial<QueueBounds>
   /** Ends the subscription. */
   readonly signal?: AbortSignal
+  /** Told of every pack of the receiver's own queue; others, on the way, are causes in digests only. */
+  packed?(pack: Pack): void
 }
 
 export interface Waiting {
@@ -65,7 +68,7 @@ const LIST_TIMEOUT_MS = 10_000
 
 const CONNECT_OPTIONS = ['key', 'psk', 'signal', 'attachment'] satisfies (keyof ConnectOptions)[]
 const SENDER_OPTIONS = ['allow', 'signal'] satisfies (keyof SenderOptions)[]
-const SUBSCRIBE_OPTIONS = ['policy', 'name', 'queue', 'signal'] satisfies (keyof SubscribeOptions)[]
+const SUBSCRIBE_OPTIONS = ['policy', 'name', 'queue', 'signal', 'packed'] satisfies (keyof SubscribeOptions)[]
 
 interface Told<T = void> {
   readonly promise: Promise<T>
@@ -218,16 +221,18 @@ export class Client {
     options: SubscribeOptions = {},
   ): Subscription<A> {
     checkOptions('subscribe', options, SUBSCRIBE_OPTIONS)
-    const { name = `receiver-${++this.#receivers}`, queue = {}, signal } = options
+    const { name = `receiver-${++this.#receivers}`, queue = {}, signal, packed } = options
     this.#assertOpen()
     signal?.throwIfAborted()
     checkSender(sender)
     checkName(name)
     checkQueue('subscribe', queue)
+    checkType('subscribe: packed', packed, 'function', 'a function')
     const policy = policyOf(options.policy)
     if (this.#subscriptions.has(sender + this.#core.endpoint(name)))
       throw new SpillwayError('NAME_TAKEN', `there is a receiver called "${name}" of this sender already`)
-    const { rid, queue: own } = this.#core.subscribe(sender, name, policy, { ...DEFAULT_QUEUE, ...queue })
+    const bounds = { ...DEFAULT_QUEUE, ...queue }
+    const { rid, queue: own } = this.#core.subscribe(sender, name, policy, bounds, packed && telling(packed))
     const subscription = new Subscription<A>(sender, rid, policy, own, () => {
       forgetSignal()
       this.#core.unsubscribe(sender, rid)
@@ -393,4 +398,18 @@ function told<T = void>(): Told<T> {
   // Not everyone waits for it.
   promise.catch(() => {})
   return { promise, resolve, reject }
+}
+
+/** Tells the application of packs. What it throws is uncaught, and the queue is packed all the same. */
+function telling(packed: (pack: Pack) => void): QueueSurroundings['packed'] {
+  return (_queue, level, before, after, passes) => {
+    const pack: Pack = { level: level === 0 ? 'worst-case' : level, before, after, time: Date.now(), passes }
+    try {
+      packed(pack)
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error
+      })
+    }
+  }
 }

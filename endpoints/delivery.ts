@@ -8,6 +8,7 @@ import { type EpochReceipt, type Gap, Receipt } from '../buffers/receipt.ts'
 import type { Cause, Digest } from '../policies/digest.ts'
 import type { Shown } from '../policies/digester.ts'
 import type { Attributes, Value } from '../policies/event.ts'
+import type { Pass } from '../policies/pack.ts'
 import type { Policy } from '../policies/policy.ts'
 
 /**
@@ -36,6 +37,19 @@ export interface DeliveredDigest {
   /** How many of the events were accounted for before; the digesters' values still count them. */
   readonly overlaps?: number
   readonly [digester: string]: Shown | readonly Cause[] | undefined
+}
+
+/** A pack of the receiver's own queue: its policy has made room. */
+export interface Pack {
+  /** The level that made room; `worst-case` when none did, and everything became digests. */
+  readonly level: number | 'worst-case'
+  /** Events in the queue before and after. */
+  readonly before: number
+  readonly after: number
+  /** In milliseconds. */
+  readonly time: number
+  /** What each filter that ran saw and kept; levels and filters count from 1. */
+  readonly passes: readonly Pass[]
 }
 
 /** What was lost by accident. */

@@ -29,7 +29,7 @@ const AWAY_FROM = 0.3
 const AWAY_SHARE = 0.2
 const AWAY_MAX_MS = 8_000
 
-const USAGE = `Usage: npm start [-- --seconds N]
+const USAGE = `Usage: npm run demo [-- --seconds N]
 
 A small overlay on this machine: ${NODES} nodes, a sender that is too fast for most, and receivers that take what they
 can. It runs for N seconds, 20 if not given, or until Ctrl-C, and ends with the receipt of each receiver.`

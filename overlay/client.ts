@@ -263,10 +263,16 @@ export class ClientCore implements Core {
     if (sender.held === undefined) this.#mark(sender)
   }
 
-  /** Subscribes a receiver; its queue fills when the subscription stands. */
-  subscribe(sid: Id, name: string, policy: Policy, bounds: QueueBounds): { rid: Id; queue: PrivateQueue } {
+  /** Subscribes a receiver; its queue fills when the subscription stands, and `packed` is told of its packs. */
+  subscribe(
+    sid: Id,
+    name: string,
+    policy: Policy,
+    bounds: QueueBounds,
+    packed?: QueueSurroundings['packed'],
+  ): { rid: Id; queue: PrivateQueue } {
     const rid = this.endpoint(name)
-    const queue = this.#rb.subscribe(sid, rid, policy, bounds)
+    const queue = this.#rb.subscribe(sid, rid, policy, bounds, packed)
     const subscription: Subscription = { sid, rid, name, policy, queue, next: undefined }
     this.#subscriptions.set(sid + rid, subscription)
     this.#tellSubscribe(subscription)

@@ -32,7 +32,7 @@ export interface Host {
 }
 
 /** What somebody left behind with another node is waited for so long. */
-export const HANDOVER_MS = 10_000
+export const HANDOVER_MS = 15_000
 
 /** Soft state is told again this often, and goes when it was not told for `LEASE_MS`. */
 export const REFRESH_MS = 5_000

@@ -5,6 +5,14 @@ import type { Events, Value } from './event.ts'
 import type { Surroundings } from './filter.ts'
 import type { CompiledFilter, Policy } from './policy.ts'
 
+/** What a filter saw and kept in a pack; levels and filters count from 1. */
+export interface Pass {
+  readonly level: number
+  readonly filter: number
+  readonly seen: number
+  readonly kept: number
+}
+
 /** The time, chance and place of a pack. */
 export interface PackSurroundings extends Surroundings {
   /** The buffer's name, for the causes of the digests. */

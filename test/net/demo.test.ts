@@ -55,9 +55,9 @@ test('interrupted before anything was published, it shows no receipts', async ()
 })
 
 test.each([
-  [['--help'], 0, /^Usage: npm start/],
-  [['--second', '5'], 2, /^Unknown option '--second'.*\n\nUsage: npm start/],
-  [['--seconds', '0'], 2, /^--seconds: expected a number above 0, got "0"\n\nUsage: npm start/],
+  [['--help'], 0, /^Usage: npm run demo/],
+  [['--second', '5'], 2, /^Unknown option '--second'.*\n\nUsage: npm run demo/],
+  [['--seconds', '0'], 2, /^--seconds: expected a number above 0, got "0"\n\nUsage: npm run demo/],
 ])('%j says how to use it', (argv, code, text) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [DEMO, ...argv], { encoding: 'utf8' })
   expect({ status, text: stdout + stderr }).toEqual({ status: code, text: expect.stringMatching(text) })

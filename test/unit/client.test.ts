@@ -132,6 +132,7 @@ test.each<[string, () => unknown, string, string]>([
   ['polcy', () => js.subscribe(ID, { polcy: '' }), 'OPTION_INVALID', 'subscribe: unknown option "polcy"'],
   ['a queue of -1', () => js.subscribe(ID, { queue: { items: -1 } }), 'OPTION_INVALID', 'from 1, got -1'],
   ['a queue of 1.5', () => js.subscribe(ID, { queue: { bytes: 1.5 } }), 'OPTION_INVALID', 'queue.bytes'],
+  ['a list as packed', () => js.subscribe(ID, { packed: [] }), 'OPTION_INVALID', 'a function, got an array'],
   ['queue.item', () => js.subscribe(ID, { queue: { item: 1 } }), 'OPTION_INVALID', '(did you mean "items"?)'],
   [
     'no object',

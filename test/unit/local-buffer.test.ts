@@ -28,6 +28,20 @@ describe('the local buffer', () => {
     expect(item?.kind === 'digest' && item.causes).toEqual([{ buffer: 'RB', level: 'worst-case', count: 4 }])
   })
 
+  it('tells who asked of the packs of its own queue, and what each filter did', () => {
+    const { buffer, surroundings, stream } = bufferOf()
+    const told: unknown[] = []
+    buffer.subscribe('s', 'r', latest(3, 1), bounds, (_queue, level, before, after, passes) =>
+      told.push({ level, before, after, passes }),
+    )
+    buffer.subscribe('s', 'other', latest(1), bounds)
+    buffer.enqueue('s', stream.publish(5))
+    expect(told).toEqual([
+      { level: 1, before: 4, after: 3, passes: [{ level: 1, filter: 1, seen: 4, kept: 3 }] },
+    ])
+    expect(surroundings.packs).toHaveLength(1)
+  })
+
   it('puts items for one receiver, or for all of a policy, and says whether somebody wants them', () => {
     const { buffer, stream } = bufferOf()
     const one = buffer.subscribe('s', 'one', latest(1), bounds)
