@@ -1,7 +1,7 @@
 // What `sub` and `pull` have in common: they write what arrives until they are told to end, with a receipt at the end.
 import { pipe } from 'it-pipe'
 import type { EpochReceipt } from '../buffers/receipt.ts'
-import type { Delivered, DeliveredDigest, DeliveredEvent } from '../endpoints/delivery.ts'
+import type { Delivered, DeliveredDigest, DeliveredEvent, DeliveredGap } from '../endpoints/delivery.ts'
 import type { Subscription } from '../endpoints/subscription.ts'
 import { SpillwayError } from '../policies/error.ts'
 import type { Value } from '../policies/event.ts'
@@ -24,7 +24,10 @@ export const LINES = [
   ['{"epoch":…}', 'The sender has started anew: what follows is of this epoch, numbered from 1 again.'],
   ['{"seq":…,"event":{…}}', 'An event.'],
   ['{"digest":{…},"from":…,"to":…,"count":…,"causes":[…]}', 'What the policy dropped.'],
-  ['{"gap":{"from":…,"to":…}}', 'What was lost by accident.'],
+  [
+    '{"gap":{"from":…,"to":…}}',
+    'What was lost by accident; with "cause":"departed" because the client was away for longer than anybody waits.',
+  ],
   [
     '{"receipt":{"epoch":…,"first":…,"last":…,"delivered":…,"digested":…,"gaps":…}}',
     'Last, for each epoch of which there was something: delivered + digested + gaps = last - first + 1, all counted ' +
@@ -193,7 +196,7 @@ async function* shown(items: AsyncIterable<Delivered>, first: number | null): As
     }
     if (item.kind === 'event') yield shownEvent(item as DeliveredEvent)
     else if (item.kind === 'digest') yield shownDigest(item as DeliveredDigest)
-    else yield { gap: { from: item.from, to: item.to } }
+    else yield shownGap(item as DeliveredGap)
   }
 }
 
@@ -202,6 +205,10 @@ function shownEvent({ kind, epoch, seq, time, ...event }: DeliveredEvent): objec
     seq,
     event: Object.fromEntries(Object.entries(event).map(([tag, value]) => [tag, shownValue(value)])),
   }
+}
+
+function shownGap({ from, to, cause }: DeliveredGap): object {
+  return { gap: { from, to, ...(cause === undefined ? {} : { cause }) } }
 }
 
 /** JSON has no bytes. */

@@ -313,8 +313,13 @@ export class Client {
       polled: (request, outcome) => this.#polls.get(request)?.resolve(outcome),
       attached: () => this.#attachment.attached(),
       detached: () => this.#attachment.detached(),
-      departed: () => this.#attachment.departed(),
+      departed: () => this.#departed(),
     })
+  }
+
+  #departed(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.departed()
+    this.#attachment.departed()
   }
 
   /** One poll of a sender's root. Rejects when the signal aborts. */

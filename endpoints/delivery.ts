@@ -2,7 +2,7 @@
 // with the receipt that accounts for all of them.
 import { type Block, positionOf } from '../buffers/block.ts'
 import type { Schema } from '../buffers/codec.ts'
-import type { Cursor, Item } from '../buffers/item.ts'
+import { type Cursor, type Item, laterOf, type Marker, nextAfter } from '../buffers/item.ts'
 import type { Queue } from '../buffers/queue.ts'
 import { type EpochReceipt, type Gap, Receipt } from '../buffers/receipt.ts'
 import type { Cause, Digest } from '../policies/digest.ts'
@@ -45,6 +45,8 @@ export interface DeliveredGap {
   readonly from: number
   readonly to: number
   readonly count: number
+  /** The client had departed, and nobody kept anything for it any more. */
+  readonly cause?: 'departed'
 }
 
 export type Delivered<A extends Attributes = Attributes> = DeliveredEvent<A> | DeliveredDigest | DeliveredGap
@@ -64,6 +66,8 @@ export class Delivery<A extends Attributes> {
   readonly #gaps: DeliveredGap[] = []
   /** The number after the last event. */
   readonly #next: { epoch: number; seq: number } = { epoch: 0, seq: 0 }
+  /** Where it stood when its client departed, until the stream goes on from there. */
+  #departure: { readonly at: Cursor | undefined } | undefined
   #blank: { readonly schema: Schema; readonly event: Readonly<Record<string, Value>> } | undefined
 
   constructor(policy: Policy, first: Cursor | undefined) {
@@ -86,6 +90,11 @@ export class Delivery<A extends Attributes> {
   /** Whether the sender said that no more will come. */
   get isEnded(): boolean {
     return this.#receipt.isEnded
+  }
+
+  /** The client has departed: a gap that begins behind what waits here is because of that. */
+  departed(queue: Queue): void {
+    this.#departure = { at: queue.items.reduce((at, item) => laterOf(at, behind(item)), this.cursor) }
   }
 
   /** Takes some of what waits, at most so many events; they count as delivered. */
@@ -112,8 +121,7 @@ export class Delivery<A extends Attributes> {
 
   #handItem(item: Item, to: Hand<A>): boolean {
     if (item.kind === 'marker') {
-      this.#receipt.marker(item)
-      return this.#handGaps(to)
+      return this.#missUpTo(item, to)
     }
     if (item.kind === 'digest') return this.#digest(item, to)
     for (let i = item.from; i < item.to; i++) {
@@ -124,13 +132,25 @@ export class Delivery<A extends Attributes> {
 
   /** What is missing before a number is told, and counted, before what has the number. */
   #missBefore(epoch: number, seq: number, to: Hand<A>): boolean {
-    this.#receipt.marker({ kind: 'marker', epoch, highest: seq - 1, end: false })
-    return this.#handGaps(to)
+    return this.#missUpTo({ kind: 'marker', epoch, highest: seq - 1, end: false }, to)
   }
 
-  #handGaps(to: Hand<A>): boolean {
-    for (const gap of this.#gaps.splice(0)) if (!to(gap)) return false
+  #missUpTo(marker: Marker, to: Hand<A>): boolean {
+    const { cursor } = this
+    this.#receipt.marker(marker)
+    const cause = this.#isDeparture(cursor) ? { cause: 'departed' as const } : {}
+    for (const gap of this.#gaps.splice(0)) if (!to({ ...gap, ...cause })) return false
     return true
+  }
+
+  /** Whether what is missing from here on is missing because the client had departed. */
+  #isDeparture(cursor: Cursor | undefined): boolean {
+    const departure = this.#departure
+    if (departure === undefined || isSame(this.cursor, departure.at)) return false
+    const isHere = isSame(cursor, departure.at)
+    // What waited when it departed comes first.
+    if (isHere || laterOf(this.cursor, departure.at) === this.cursor) this.#departure = undefined
+    return isHere
   }
 
   #event(block: Block, position: number, to: Hand<A>): boolean {
@@ -181,4 +201,13 @@ export class Delivery<A extends Attributes> {
       ...overlaps,
     })
   }
+}
+
+/** The place behind everything that an item says. */
+function behind(item: Item): Cursor | undefined {
+  return item.kind === 'marker' ? { epoch: item.epoch, seq: item.highest + 1 } : nextAfter(item)
+}
+
+function isSame(a: Cursor | undefined, b: Cursor | undefined): boolean {
+  return a?.epoch === b?.epoch && a?.seq === b?.seq
 }

@@ -147,6 +147,11 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
     else this.#schedule()
   }
 
+  /** Told by the client: it has departed, and nobody keeps anything for this any more. */
+  departed(): void {
+    this.#delivery?.departed(this.#queue)
+  }
+
   /** Told by the client. */
   pressure(isHigh: boolean): void {
     this.#call(() => this.#handlers?.pressure?.(isHigh))
