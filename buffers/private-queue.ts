@@ -103,6 +103,11 @@ export class PrivateQueue extends Queue {
     return this.#hasRoom(bytes)
   }
 
+  /** The digests that all that waits would become; nothing is dropped. */
+  preview(): readonly Digest[] {
+    return worstCase(this.#packing(new DecodedBlocks())).packing.finish().digests.get(0) ?? []
+  }
+
   packIfOver(): void {
     if (this.isOver) this.pack()
   }

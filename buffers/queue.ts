@@ -132,6 +132,11 @@ export abstract class Queue {
     return undefined
   }
 
+  /** What waits first. */
+  get head(): Item | undefined {
+    return this.#items[this.#head]
+  }
+
   /** What waits, in order. */
   get items(): readonly Item[] {
     this.#open = undefined
