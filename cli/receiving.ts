@@ -11,7 +11,8 @@ import { toLines, writeLine } from './json-lines.ts'
 import { type Io, UsageError, wholeNumber } from './options.ts'
 
 /** A subscription, or a pull. */
-export type Receiving = Pick<Subscription, 'subscribed' | 'receipt' | 'next' | 'close'>
+export type Receiving = Pick<Subscription, 'subscribed' | 'receipt' | 'next' | 'close'> &
+  Partial<Pick<Subscription, 'forgo'>>
 
 export interface Ending {
   /** Events. */
@@ -127,6 +128,8 @@ class Reception {
   /** What was accounted for when it was interrupted still comes; what waits in the queue is only counted. */
   async *#accountedFor(): AsyncGenerator<Delivered> {
     const receiving = this.#receiving
+    // What of the backlog has not come by now is a gap.
+    receiving.forgo?.()
     const receipt = receiving.receipt
     this.#receipt = receipt
     const last = receipt.at(-1)
@@ -200,15 +203,17 @@ async function* shown(items: AsyncIterable<Delivered>, first: number | null): As
   }
 }
 
-function shownEvent({ kind, epoch, seq, time, ...event }: DeliveredEvent): object {
+function shownEvent({ kind, epoch, seq, time, backlog, ...event }: DeliveredEvent): object {
   return {
     seq,
+    ...(backlog === undefined ? {} : { backlog }),
     event: Object.fromEntries(Object.entries(event).map(([tag, value]) => [tag, shownValue(value)])),
   }
 }
 
-function shownGap({ from, to, cause }: DeliveredGap): object {
-  return { gap: { from, to, ...(cause === undefined ? {} : { cause }) } }
+function shownGap({ from, to, cause, backlog }: DeliveredGap): object {
+  const more = { ...(cause === undefined ? {} : { cause }), ...(backlog === undefined ? {} : { backlog }) }
+  return { gap: { from, to, ...more } }
 }
 
 /** JSON has no bytes. */
@@ -217,8 +222,14 @@ function shownValue(value: Value): unknown {
 }
 
 function shownDigest(item: DeliveredDigest): object {
-  const { kind, epoch, from, to, count, fromTime, toTime, causes, overlaps, ...digest } = item
-  return { digest, from, to, count, causes, ...(overlaps === undefined ? {} : { overlaps }) }
+  const { kind, epoch, from, to, count, fromTime, toTime, causes, overlaps, backlog, preview, ...digest } =
+    item
+  const more = {
+    ...(overlaps === undefined ? {} : { overlaps }),
+    ...(backlog === undefined ? {} : { backlog }),
+    ...(preview === undefined ? {} : { preview }),
+  }
+  return { digest, from, to, count, causes, ...more }
 }
 
 /** Who is refused is told by which ID the sender's owner can let it in. */
