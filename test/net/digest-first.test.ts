@@ -23,10 +23,7 @@ async function back() {
   const second = await aNode(first)
   const sender = (await clientAt(first)).sender('ticks', { n: 'number' })
   const client = await clientAt(second)
-  const receiver = client.subscribe(sender.id, {
-    policy: { levels: [], summary: [] },
-    backlog: 'digest-first',
-  })
+  const receiver = client.subscribe(sender.id, { backlog: 'digest-first' })
   await Promise.all([sender.opened, receiver.subscribed])
   sender.publish({ n: 1 })
   expect(await receiver.next()).toMatchObject({ kind: 'event', seq: 1 })
