@@ -160,20 +160,33 @@ export class Receipt {
   #retract(range: Gap): { account: Account; count: number; from: number; to: number } | undefined {
     const { epoch, from, to } = range
     const account = [...this.#closed, this.#open].find((one) => one?.epoch === epoch)
-    // They are in order within an epoch, so that those of a range stand together.
-    const at = this.#missing.findIndex((gap) => overlap(gap, range))
-    if (account === undefined || at < 0) return undefined
+    if (account === undefined) return undefined
+    const at = this.#firstFrom(epoch, from)
     let end = at
     let count = 0
     for (; end < this.#missing.length && overlap(this.#missing[end]!, range); end++) {
       const gap = this.#missing[end]!
       count += Math.min(to, gap.to) - Math.max(from, gap.from) + 1
     }
+    if (end === at) return undefined
     const touched = this.#missing.slice(at, end)
     this.#missing.splice(at, touched.length, ...without(touched, range))
     if (this.#missing.length > MAX_OPEN_GAPS) this.#missing.shift()
     account.gaps -= count
     return { account, count, from: Math.max(from, touched[0]!.from), to: Math.min(to, touched.at(-1)!.to) }
+  }
+
+  /** Where the first gap stands that ends with this number or behind it: they are in order. */
+  #firstFrom(epoch: number, seq: number): number {
+    let low = 0
+    let high = this.#missing.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const gap = this.#missing[middle]!
+      if (gap.epoch < epoch || (gap.epoch === epoch && gap.to < seq)) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   /** The account of an epoch; a newer epoch closes the one before. Undefined for an older one. */

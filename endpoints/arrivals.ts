@@ -65,15 +65,16 @@ export class Arrivals<A extends Attributes> {
 
   #handSome(to: Hand<A>, maxEvents: number): void {
     const preview = this.#backlog?.takePreview()
-    if (preview !== undefined) {
-      to(this.#delivery.preview(preview))
-      return
-    }
+    if (preview === undefined) this.#handNext(to, maxEvents)
+    else to(this.#delivery.preview(preview))
+    this.#goOn(to)
+  }
+
+  #handNext(to: Hand<A>, maxEvents: number): void {
     const isLive = this.#canTakeLive && !(this.#isBacklogsTurn && this.#canTakeBacklog)
     this.#isBacklogsTurn = isLive
     if (isLive) this.#delivery.hand(this.#queue, to, this.#backlog?.mayHold ? 1 : maxEvents)
     else if (this.#canTakeBacklog) this.#handBacklog(to)
-    this.#goOn(to)
   }
 
   #handBacklog(to: Hand<A>): void {
