@@ -13,14 +13,15 @@ import { noPolicy, Policy, type PolicySpec } from '../policies/policy.ts'
 import { parsePolicy } from '../policies/xml.ts'
 import { checkAddresses } from './address.ts'
 import { checkDeclaration, type Declaration } from './attributes.ts'
+import { ANSWER_MS, BACKLOGS, type BacklogOrder } from './backlog.ts'
 import type { Pack } from './delivery.ts'
 import { checkAllowed, checkName, checkSender } from './name.ts'
-import { checkList, checkOptions, checkQueue, checkType } from './options.ts'
+import { checkChoice, checkList, checkOptions, checkQueue, checkType } from './options.ts'
 import type { PullOptions } from './pull/pull.ts'
 import { SenderPull } from './pull/sender-pull.ts'
 import { Sender } from './sender.ts'
 import { type LoadEdge, start } from './start.ts'
-import { Subscription } from './subscription.ts'
+import { type AskBacklog, Subscription } from './subscription.ts'
 
 export interface ConnectOptions<K = string> {
   /** A file with the client's key, made if it is not there; without it a new key, and so new IDs, each time. */
@@ -45,6 +46,11 @@ export interface SubscribeOptions {
   readonly policy?: string | PolicySpec | Policy
   /** The receiver's name; with the client's key it makes its ID. */
   readonly name?: string
+  /**
+   * How what waited while the client was away comes back: in order, unless told, or a digest of all of it first, as a
+   * preview, then what is live, and beside that, as there is room, what waited.
+   */
+  readonly backlog?: BacklogOrder
   /** Bounds of the receiver's own queue. */
   readonly queue?: Partial<QueueBounds>
   /** Ends the subscription. */
@@ -68,7 +74,14 @@ const LIST_TIMEOUT_MS = 10_000
 
 const CONNECT_OPTIONS = ['key', 'psk', 'signal', 'attachment'] satisfies (keyof ConnectOptions)[]
 const SENDER_OPTIONS = ['allow', 'signal'] satisfies (keyof SenderOptions)[]
-const SUBSCRIBE_OPTIONS = ['policy', 'name', 'queue', 'signal', 'packed'] satisfies (keyof SubscribeOptions)[]
+const SUBSCRIBE_OPTIONS = [
+  'policy',
+  'name',
+  'backlog',
+  'queue',
+  'packed',
+  'signal',
+] satisfies (keyof SubscribeOptions)[]
 
 interface Told<T = void> {
   readonly promise: Promise<T>
@@ -228,16 +241,32 @@ export class Client {
     checkName(name)
     checkQueue('subscribe', queue)
     checkType('subscribe: packed', packed, 'function', 'a function')
+    checkChoice('subscribe: backlog', options.backlog, BACKLOGS)
     const policy = policyOf(options.policy)
     if (this.#subscriptions.has(sender + this.#core.endpoint(name)))
       throw new SpillwayError('NAME_TAKEN', `there is a receiver called "${name}" of this sender already`)
     const bounds = { ...DEFAULT_QUEUE, ...queue }
-    const { rid, queue: own } = this.#core.subscribe(sender, name, policy, bounds, packed && telling(packed))
-    const subscription = new Subscription<A>(sender, rid, policy, own, () => {
+    const wishes = {
+      ...(packed === undefined ? {} : { packed: telling(packed) }),
+      ...(options.backlog === 'digest-first' ? { backlog: options.backlog } : {}),
+    }
+    const { rid, queue: own } = this.#core.subscribe(sender, name, policy, bounds, wishes)
+    const unsubscribe = () => {
       forgetSignal()
       this.#core.unsubscribe(sender, rid)
       this.#subscriptions.delete(sender + rid)
-    })
+    }
+    const ask: AskBacklog = (since, isPreview, answered) =>
+      void this.#recall(sender, rid, since, isPreview).then(answered)
+    const subscription = new Subscription<A>(
+      sender,
+      rid,
+      policy,
+      own,
+      unsubscribe,
+      wishes.backlog !== undefined ? ask : undefined,
+    )
+    if (this.#core.isAttached) subscription.attached()
     this.#subscriptions.set(sender + rid, subscription as unknown as Subscription)
     const forgetSignal = this.#whenAborted(signal, () => subscription.close())
     return subscription
@@ -316,20 +345,42 @@ export class Client {
       pressure: (isHigh) => this.#pressure(isHigh),
       senders: (request, senders, last) => this.#listed(request, senders, last),
       polled: (request, outcome) => this.#polls.get(request)?.resolve(outcome),
-      attached: () => this.#attachment.attached(),
+      attached: () => this.#attached(),
       detached: () => this.#attachment.detached(),
-      departed: () => this.#attachment.departed(),
+      departed: () => this.#departed(),
     })
   }
 
+  #departed(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.departed()
+    this.#attachment.departed()
+  }
+
+  #attached(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.attached()
+    this.#attachment.attached()
+  }
+
   /** One poll of a sender's root. Rejects when the signal aborts. */
-  async #poll(sid: Id, since: Cursor | undefined, signal: AbortSignal): Promise<PollOutcome> {
+  #poll(sid: Id, since: Cursor | undefined, signal: AbortSignal): Promise<PollOutcome> {
+    return this.#asked((request) => this.#core.poll(request, sid, since), signal)
+  }
+
+  /** Asks a receiver's root for what waits there. */
+  #recall(sid: Id, rid: Id, since: Cursor | undefined, isPreview: boolean): Promise<PollOutcome> {
+    const ending = AbortSignal.any([AbortSignal.timeout(ANSWER_MS), this.#closing.signal])
+    const ask = (request: number) => this.#core.recall(request, sid, rid, since, isPreview)
+    return this.#asked(ask, ending).catch(() => ({ kind: 'failed', reason: 'no answer' }))
+  }
+
+  /** What `ask` brings. Rejects when the signal aborts. */
+  async #asked(ask: (request: number) => void, signal: AbortSignal): Promise<PollOutcome> {
     const request = ++this.#requests
     const polled = told<PollOutcome>()
     this.#polls.set(request, polled)
     const giveUp = () => polled.reject(signal.reason)
     signal.addEventListener('abort', giveUp, { once: true })
-    this.#core.poll(request, sid, since)
+    ask(request)
     try {
       return await polled.promise
     } finally {

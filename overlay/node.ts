@@ -439,6 +439,9 @@ export class OverlayNode implements Core, Host {
       case 'poll':
         this.#pollProxy.poll(client.id, message)
         break
+      case 'recall':
+        this.#pollProxy.recall(client.id, message)
+        break
     }
   }
 
@@ -523,7 +526,8 @@ export class OverlayNode implements Core, Host {
     const { key, hops, origin, message: routed } = message
     const next = routed.kind === 'unsubscribe' ? undefined : this.nextHop(key)
     if (next !== undefined) {
-      const passed = routed.kind === 'poll' ? { ...routed, path: [...routed.path, this.id] } : routed
+      const isAsked = routed.kind === 'poll' || routed.kind === 'recall'
+      const passed = isAsked ? { ...routed, path: [...routed.path, this.id] } : routed
       if (hops < MAX_HOPS) this.tell(next, { ...message, hops: hops + 1, message: passed })
       return
     }
@@ -548,6 +552,9 @@ export class OverlayNode implements Core, Host {
         return false
       case 'poll':
         this.#senderRoot.poll(message)
+        return false
+      case 'recall':
+        this.#receiverRoot.recall(message)
         return false
     }
   }
