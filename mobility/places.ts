@@ -48,10 +48,10 @@ export class Places {
     for (const address of this.#failed) if (!known.has(address)) this.#failed.delete(address)
   }
 
-  /** This one is tried first from now on. */
-  prefer(place: Place): void {
-    this.#first = place
-    this.#failed.delete(place.address)
+  /** This one is tried first from now on. At an address that was given, whoever answers is right. */
+  prefer({ address, node }: Place): void {
+    this.#first = node === undefined || this.#given.includes(address) ? { address } : { address, node }
+    this.#failed.delete(address)
   }
 
   /** It did not answer, or is about to leave: it is tried after all others. */

@@ -21,6 +21,15 @@ describe('places', () => {
     expect(addresses(places)).toEqual(['x', 'a', 'b'])
   })
 
+  it('that were given are right whoever answers there, those that were told only if it is that node', () => {
+    const places = new Places(['a'])
+    places.learn([other('n', 'a', 'b')])
+    places.prefer({ address: 'b', node: 'n' })
+    expect(places.all).toEqual([{ address: 'b', node: 'n' }, { address: 'a' }])
+    places.prefer({ address: 'a', node: 'n' })
+    expect(places.all).toEqual([{ address: 'a' }, { address: 'b', node: 'n' }])
+  })
+
   it('that failed stand behind all others, the last to fail last, until they answer again', () => {
     const places = new Places(['a', 'b', 'c'])
     places.prefer({ address: 'a' })
