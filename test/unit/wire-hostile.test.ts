@@ -126,8 +126,8 @@ describe('a decoder', () => {
     ['no part', 'ends too early', bytesOf('01 01')],
     [
       'a part to nowhere',
-      'has 6 as where a part goes',
-      bytesOf(`01 01 06 01 ${'aa'.repeat(32)} 00 01 03 05 06`),
+      'has 7 as where a part goes',
+      bytesOf(`01 01 07 01 ${'aa'.repeat(32)} 00 01 03 05 06`),
     ],
     ['no sender', 'has a part towards SR whose sender is not named', bytesOf('01 01 02 00 00 01 03 05 06')],
     [
