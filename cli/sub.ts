@@ -70,7 +70,9 @@ export const sub = command(
     const roaming = roamingOf(NAME, options)
     const policy = await policyOf(options.policy, io)
     return interruptible(async (signal) => {
-      const { client, node } = await attach(NAME, options, io, signal)
+      // One that is told where to go does not go elsewhere by itself.
+      const roams = roaming === undefined
+      const { client, node } = await attach(NAME, { ...options, roams }, io, signal)
       const over = new AbortController()
       try {
         const queue = items === undefined ? {} : { queue: { items } }

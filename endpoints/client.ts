@@ -1,7 +1,10 @@
 // A client, as an application has it: senders and subscriptions over one connection to a node.
 import type { Cursor } from '../buffers/item.ts'
 import type { QueueBounds, QueueSurroundings } from '../buffers/queue.ts'
-import { Attachment, type AttachmentListener, type AttachmentState } from '../mobility/attachment.ts'
+import { Attachment } from '../mobility/attachment.ts'
+import type { AttachmentListener, AttachmentState } from '../mobility/listeners.ts'
+import type { OtherNode, Place } from '../mobility/places.ts'
+import { Roaming } from '../mobility/roaming.ts'
 import { ClientCore, type PollOutcome } from '../overlay/client.ts'
 import type { SenderInfo } from '../overlay/control.ts'
 import type { Id } from '../overlay/id.ts'
@@ -28,6 +31,11 @@ export interface ConnectOptions<K = string> {
   readonly key?: K
   /** 32 bytes that all nodes and clients of a private overlay have in common. */
   readonly psk?: Uint8Array
+  /**
+   * Whether it goes by itself to nodes that it was told of: when its node leaves or is full, when another one is clearly
+   * better, and when those it was given are gone. True unless told.
+   */
+  readonly roams?: boolean
   /** Ends the start, and closes the client when it aborts later. */
   readonly signal?: AbortSignal
   /** Told when the node is gone, and when one is there again, the first one too; the client goes on trying by itself. */
@@ -72,7 +80,7 @@ export interface AttachOptions extends Waiting {
 const DEFAULT_QUEUE: QueueBounds = { items: 10_000, bytes: 8_388_608 }
 const LIST_TIMEOUT_MS = 10_000
 
-const CONNECT_OPTIONS = ['key', 'psk', 'signal', 'attachment'] satisfies (keyof ConnectOptions)[]
+const CONNECT_OPTIONS = ['key', 'psk', 'roams', 'signal', 'attachment'] satisfies (keyof ConnectOptions)[]
 const SENDER_OPTIONS = ['allow', 'signal'] satisfies (keyof SenderOptions)[]
 const SUBSCRIBE_OPTIONS = [
   'policy',
@@ -93,6 +101,12 @@ interface List extends Told<readonly SenderInfo[]> {
   readonly senders: SenderInfo[]
 }
 
+interface News {
+  readonly nodes: readonly OtherNode[]
+  readonly move: boolean
+  readonly load: number
+}
+
 /** Senders and subscriptions over one connection. Made by `connect`. */
 export class Client {
   readonly #opened = new Map<Id, Told>()
@@ -104,22 +118,31 @@ export class Client {
   /** Aborts when the client is closed, and with it whatever listens for other signals. */
   readonly #closing = new AbortController()
   readonly #attachment: Attachment
+  /** Without it the client stays where it is. */
+  readonly #roaming: Roaming | undefined
   #transport!: Transport<ClientCore>
+  /** What its node told of others, as long as nobody has looked at it. */
+  #news: News | undefined
   #receivers = 0
   #requests = 0
   /** How many of the senders' queues are beyond their high-water mark. */
   #highQueues = 0
 
-  private constructor(addresses: readonly string[]) {
+  private constructor(addresses: readonly string[], roams: boolean) {
+    // In a page a timer is a number, and keeps nothing running.
+    const after = (delayMs: number, call: () => void) => void setTimeout(call, delayMs).unref?.()
+    const random = Math.random
     this.#attachment = new Attachment(addresses, {
-      random: Math.random,
-      // In a page a timer is a number, and keeps nothing running.
-      after: (delayMs, call) => void setTimeout(call, delayMs).unref?.(),
-      attach: (address) =>
-        this.#attachTo(address).then(
-          () => true,
-          () => false,
-        ),
+      random,
+      after,
+      attach: (place, isWanted) => succeeds(this.#attachTo(place, { isWanted })),
+    })
+    if (!roams) return
+    this.#roaming = new Roaming({
+      random,
+      after,
+      roundTripMs: (node) => this.#roundTripMs(node).catch(() => undefined),
+      move: (node) => this.#attachment.move(node),
     })
   }
 
@@ -133,14 +156,17 @@ export class Client {
     if (addresses.length === 0) throw new SpillwayError('ADDRESS_INVALID', 'expected an address, got none')
     checkOptions('connect', options, CONNECT_OPTIONS)
     checkType('connect: attachment', options.attachment, 'function', 'a function')
-    const { key, psk, signal, attachment } = options
-    const client = new Client(addresses)
+    checkType('connect: roams', options.roams, 'boolean', 'true or false')
+    const { key, psk, roams = true, signal, attachment } = options
+    const client = new Client(addresses, roams)
     client.on('attached', () => attachment?.(true))
     client.on('detached', () => attachment?.(false))
     const makeCore = (surroundings: ConstructorParameters<typeof ClientCore>[0]) =>
       client.#makeCore(surroundings)
     client.#transport = await start({ kind: 'client', makeCore, join: addresses, psk, signal }, edge(key))
     client.#whenAborted(signal, () => void client.close())
+    client.#roaming?.start()
+    void client.#told()
     return client
   }
 
@@ -181,11 +207,13 @@ export class Client {
     this.#assertOpen()
     if (address !== undefined) checkAddresses('dial', [address])
     if (abrupt) await this.#transport.cut()
-    if (address !== undefined) this.#attachment.prefer(address)
+    this.#attachment.want(address)
     try {
-      await this.#attachTo(address, signal)
+      if (address !== undefined) await this.#attachTo({ address }, { signal })
+      else await this.#attachAgain(signal)
     } catch (cause) {
       signal?.throwIfAborted()
+      if (address !== undefined) this.#attachment.unreached(address)
       // It was not turned to where nobody answered: it may still be where it was.
       if (!this.#core.isAttached) this.#attachment.detached()
       throw new SpillwayError('UNREACHABLE', `no node answers at ${address ?? 'the last address'}`, { cause })
@@ -317,6 +345,7 @@ export class Client {
     if (!this.#isClosed) {
       this.#closing.abort()
       this.#attachment.stop()
+      this.#roaming?.stop()
       for (const subscription of [...this.#subscriptions.values()]) subscription.close()
       const waiting = [this.#opened, this.#drained, this.#lists].flatMap(
         (each) => [...each.values()] as Told[],
@@ -345,6 +374,7 @@ export class Client {
       pressure: (isHigh) => this.#pressure(isHigh),
       senders: (request, senders, last) => this.#listed(request, senders, last),
       polled: (request, outcome) => this.#polls.get(request)?.resolve(outcome),
+      others: (nodes, move, load) => this.#others(nodes, move, load),
       attached: () => this.#attached(),
       detached: () => this.#attachment.detached(),
       departed: () => this.#departed(),
@@ -354,11 +384,6 @@ export class Client {
   #departed(): void {
     for (const subscription of this.#subscriptions.values()) subscription.departed()
     this.#attachment.departed()
-  }
-
-  #attached(): void {
-    for (const subscription of this.#subscriptions.values()) subscription.attached()
-    this.#attachment.attached()
   }
 
   /** One poll of a sender's root. Rejects when the signal aborts. */
@@ -390,6 +415,16 @@ export class Client {
     }
   }
 
+  #attached(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.attached()
+    this.#attachment.attached()
+    // What was asked for went to the node before.
+    for (const [request, { senders }] of this.#lists) {
+      senders.length = 0
+      this.#core.list(request)
+    }
+  }
+
   #refused(sid: Id, rid: Id | undefined, reason: string): void {
     if (rid !== undefined) this.#subscriptions.get(sid + rid)?.refused(reason)
     else {
@@ -409,11 +444,52 @@ export class Client {
     if (last) list?.resolve(list.senders)
   }
 
-  async #attachTo(address: string | undefined, signal?: AbortSignal): Promise<void> {
-    const id = address === undefined ? this.#core.proxy : await this.#transport.meet(address, signal)
+  /** Attaches to the node at a place, if it is the one that is meant, and still wanted once it has answered. */
+  async #attachTo(
+    { address, node }: Place,
+    { signal, isWanted = () => true }: { signal?: AbortSignal | undefined; isWanted?: () => boolean },
+  ): Promise<void> {
+    const id = await this.#transport.meet(address, signal)
+    if (node !== undefined && id !== node) throw new Error(`another node answers at ${address}`)
+    if (!isWanted()) throw new Error('nobody wants it any more')
+    this.#core.attach(id)
+    await this.#transport.reach(id, signal)
+  }
+
+  async #attachAgain(signal: AbortSignal | undefined): Promise<void> {
+    const id = this.#core.proxy
     if (id === undefined) throw new Error('it was attached nowhere')
     this.#core.attach(id)
     await this.#transport.reach(id, signal)
+  }
+
+  /** Its node tells of others; maybe before the start is over. */
+  #others(nodes: readonly OtherNode[], move: boolean, load: number): void {
+    this.#news = { nodes, move, load }
+    if (this.#transport !== undefined) void this.#told()
+  }
+
+  /** Passes on what its node told of others, as far as they can be reached from here. */
+  async #told(): Promise<void> {
+    const news = this.#news
+    this.#news = undefined
+    if (news === undefined || this.#roaming === undefined) return
+    const each = news.nodes.map(async (node) => {
+      return { ...node, addresses: await this.#transport.dialable(node.addresses) }
+    })
+    const nodes = (await Promise.all(each)).filter(({ addresses }) => addresses.length > 0)
+    if (this.#isClosed) return
+    this.#roaming.told(nodes, news.load)
+    this.#attachment.others(nodes, news.move)
+  }
+
+  /** To its node, or to another. */
+  async #roundTripMs(node: OtherNode | undefined): Promise<number | undefined> {
+    if (node !== undefined) return await this.#transport.roundTripMs(node.id, node.addresses)
+    if (!this.#core.isAttached) return undefined
+    const measured = await this.#transport.roundTripMs(this.#core.proxy!)
+    // What it sends makes a queue of its own, which is not the way.
+    return Math.min(measured, this.#core.roundTripMs)
   }
 
   /** As it is told, or until the signal aborts. */
@@ -432,6 +508,13 @@ export class Client {
   #assertOpen(): void {
     if (this.#isClosed) throw closed()
   }
+}
+
+function succeeds(promise: Promise<unknown>): Promise<boolean> {
+  return promise.then(
+    () => true,
+    () => false,
+  )
 }
 
 function closed(): SpillwayError {

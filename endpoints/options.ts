@@ -57,7 +57,12 @@ export function checkChoice(option: string, value: unknown, known: readonly stri
 }
 
 /** Throws OPTION_INVALID for what is given and not of this type. */
-export function checkType(option: string, value: unknown, type: 'string' | 'function', what: string): void {
+export function checkType(
+  option: string,
+  value: unknown,
+  type: 'string' | 'function' | 'boolean',
+  what: string,
+): void {
   if (value === undefined || typeof value === type) return
   throw invalid(`${option}: expected ${what}, got ${inWords(value)}`)
 }

@@ -142,6 +142,8 @@ export class ClientCore implements Core {
   #proxy: PeerLink | undefined
   /** Whether the proxy is gone and nobody has said yet who comes after it: then it is whoever connects. */
   #isOrphan = true
+  /** Who is to have it once it is connected; until then the proxy has it. */
+  #next: Id | undefined
   /** When this client last attached. */
   #generation = 0
   #isAwake = false
@@ -193,17 +195,31 @@ export class ClientCore implements Core {
     return this.#proxy?.id
   }
 
-  /** Attaches to a node, another or again; `attached` tells when. What waits for the old one goes to the new. */
+  /** The smallest round trip of late of what it sent to its proxy, in milliseconds; infinite before the first. */
+  get roundTripMs(): number {
+    return this.#proxy?.roundTripMs ?? Number.POSITIVE_INFINITY
+  }
+
+  /**
+   * Attaches to a node, another or again; `attached` tells when. What waits for the old one goes to the new. As long as the
+   * new one is not there, the old one keeps the client.
+   */
   attach(proxy: Id): void {
+    const isThere = this.#proxy?.isConnected === true
+    this.#next = isThere && this.#proxy?.id !== proxy ? proxy : undefined
+    if (this.#next !== undefined) {
+      this.#surroundings.dial(proxy)
+      return
+    }
     this.#isOrphan = false
-    const isBack = this.#isDetached && this.#proxy?.id === proxy && this.#proxy.isConnected
+    const isBack = this.#isDetached && isThere
     this.#isDetached = false
     if (isBack) {
       this.#attached(proxy)
       return
     }
     if (this.#proxy?.id !== proxy) this.#turnTo(proxy)
-    if (!this.#proxy!.isConnected) this.#surroundings.dial(proxy)
+    if (!isThere) this.#surroundings.dial(proxy)
   }
 
   /**
@@ -211,6 +227,7 @@ export class ClientCore implements Core {
    * connection stays until the client attaches elsewhere.
    */
   detach(): void {
+    this.#next = undefined
     if (!this.isAttached) return
     this.#proxy!.tell({ kind: 'detach', generation: this.#generation })
     this.#isDetached = true
@@ -332,7 +349,9 @@ export class ClientCore implements Core {
 
   connected(peer: Peer): void {
     // At once: what the peer says first it does not say again.
-    if (this.#isOrphan && peer.id !== this.#proxy?.id) this.#turnTo(peer.id)
+    const isAwaited = peer.id === this.#next
+    if ((isAwaited || this.#isOrphan) && peer.id !== this.#proxy?.id) this.#turnTo(peer.id)
+    if (isAwaited) this.#isDetached = false
     if (peer.id !== this.#proxy?.id) {
       this.#surroundings.hangUp(peer.id)
       return
@@ -366,6 +385,7 @@ export class ClientCore implements Core {
   }
 
   disconnected(peer: Id): void {
+    if (peer === this.#next) this.#next = undefined
     if (peer !== this.#proxy?.id) return
     this.#proxy.disconnected()
     if (this.#isDetached) return
@@ -404,6 +424,7 @@ export class ClientCore implements Core {
     if (this.#proxy?.isConnected) this.#surroundings.hangUp(this.#proxy.id)
     this.#failPolls()
     this.#proxy = link
+    this.#next = undefined
     this.#suspend()
   }
 

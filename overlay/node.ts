@@ -172,10 +172,17 @@ export class OverlayNode implements Core, Host {
     return Math.max(this.#clients.fill, this.#budget.bytes / this.#budget.limitBytes)
   }
 
+  /** Whether any other node stays, as far as this one has heard. */
+  get hasOthers(): boolean {
+    return this.#surroundings.members().some(({ id }) => !this.#leavers.has(id))
+  }
+
   /** Whether nothing is here any more that would be lost with this node, as far as it has told the others that it leaves. */
   get isIdle(): boolean {
+    // Senders whose clients are gone have nothing that is not with their roots.
+    const isNobodySending = this.#clients.fill === 0 && this.#budget.bytes === 0
     return (
-      this.#senderProxy.isIdle &&
+      (this.#senderProxy.isIdle || isNobodySending) &&
       this.#receiverProxy.isIdle &&
       this.#receiverRoot.isIdle &&
       this.#forest.isIdle
