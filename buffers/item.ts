@@ -83,6 +83,18 @@ export function laterOf(a: Cursor | undefined, b: Cursor | undefined): Cursor | 
   return compareCursors(a, b) < 0 ? b : a
 }
 
+/** The place of an item's first event; undefined for a marker. */
+export function cursorOf(item: Item): Cursor | undefined {
+  switch (item.kind) {
+    case 'events':
+      return { epoch: item.block.epoch, seq: item.block.seq(positionOf(item, item.from)) }
+    case 'digest':
+      return { epoch: item.epoch, seq: item.from }
+    case 'marker':
+      return undefined
+  }
+}
+
 /** The place behind an item; undefined for a marker, which has none. */
 export function nextAfter(item: Item): Cursor | undefined {
   switch (item.kind) {

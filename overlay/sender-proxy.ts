@@ -1,6 +1,6 @@
 // A node as the proxy of senders, SP (PACK sections 3 and 4): it takes the events of attached clients and sends them
 // to their senders' roots through SRB.
-import { type Cursor, digestBytes, type Item, laterOf, type Marker } from '../buffers/item.ts'
+import { type Cursor, cursorOf, digestBytes, type Item, laterOf, type Marker } from '../buffers/item.ts'
 import type { RemoteBuffer } from '../buffers/remote-buffer.ts'
 import type { Digest } from '../policies/digest.ts'
 import type { Policy } from '../policies/policy.ts'
@@ -191,7 +191,17 @@ export class SenderProxy {
     }
     if (sender.marker?.end === true) granted.push(...this.#grantEnded(sender, asked))
     else this.#askClient(sid, asked)
-    if (granted.length > 0) this.#grant(sender, granted, laterOf(sender.first, this.#srb.endOf(sid)))
+    if (granted.length > 0) this.#grant(sender, granted, laterOf(sender.first, this.#beginOf(sid, granted)))
+  }
+
+  /** Where classes begin whose queues go to a root from now on: that has all that waits, and the one before has not. */
+  #beginOf(sid: Id, hashes: readonly string[]): Cursor | undefined {
+    let begin: Cursor | undefined
+    for (const hash of hashes) {
+      const head = this.#srb.classOf(sid, hash)?.queue.items.find(({ kind }) => kind !== 'marker')
+      begin = laterOf(begin, head === undefined ? this.#srb.endOf(sid) : cursorOf(head))
+    }
+    return begin
   }
 
   /** The sender has ended, and its client may be gone: all there is to tell is how much there was. */
