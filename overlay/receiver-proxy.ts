@@ -53,7 +53,7 @@ interface Leaving {
   readonly collect: Collect
   readonly since: number
   /** The receiver is here again: this comes first. */
-  next?: () => void
+  next?: Subscription
 }
 
 export class ReceiverProxy {
@@ -63,7 +63,8 @@ export class ReceiverProxy {
   readonly #subscriptions = new Map<string, Subscription>()
   readonly #byReceiver = new Map<Id, Set<Subscription>>()
   readonly #byClient = new Map<Id, Set<Subscription>>()
-  readonly #leaving = new Set<Leaving>()
+  /** By the same. */
+  readonly #leaving = new Map<string, Leaving>()
   /** Those whose next root waits for the one before. */
   readonly #succeeding = new Set<Subscription>()
   /** Those that have lost their root: who was asked may not have noticed yet that it is dead. */
@@ -117,6 +118,8 @@ export class ReceiverProxy {
   unsubscribe(client: Id, sid: Id, rid: Id): void {
     const subscription = this.#find(sid, rid)
     if (subscription?.client === client) this.#remove(subscription)
+    const leaving = this.#leaving.get(sid + rid)
+    if (leaving?.next?.client === client) delete leaving.next
   }
 
   /** A node says that it is the receiver's root: it comes next, if the one before is still there. */
@@ -206,6 +209,8 @@ export class ReceiverProxy {
       this.#suspend(subscription)
       this.#ask(subscription)
     }
+    for (const { next } of this.#leaving.values())
+      if (next?.client === client && next.generation <= generation) next.isAway = true
   }
 
   /** A receiver is at another proxy now: what is here of it goes there. */
@@ -229,7 +234,7 @@ export class ReceiverProxy {
     this.#unlist(subscription)
     this.#rcb.suspend(sid + rid, rid)
     this.#rcb.resume(sid + rid, rid, this.#host.linkTo(to), cursor)
-    this.#leaving.add(leaving)
+    this.#leaving.set(sid + rid, leaving)
     // Data alone does not make a connection.
     if (!this.#host.isThere(to)) this.#host.tell(to, { kind: 'ping', at: this.#host.now() })
     this.settle()
@@ -245,7 +250,7 @@ export class ReceiverProxy {
     const late = this.#host.now() - HANDOVER_MS
     for (const subscription of [...this.#succeeding])
       if (subscription.next !== undefined && subscription.next.since < late) this.#succeed(subscription)
-    for (const leaving of [...this.#leaving]) {
+    for (const leaving of [...this.#leaving.values()]) {
       const { sid, rid } = leaving.collect
       if (this.#rcb.isDone(sid + rid) || leaving.since < late) this.#left(leaving)
     }
@@ -264,7 +269,7 @@ export class ReceiverProxy {
 
   /** A node is gone: receivers whose root it was, or may be about to be, look for another. */
   lost(peer: Id): void {
-    for (const leaving of [...this.#leaving]) if (leaving.collect.to === peer) this.#left(leaving)
+    for (const leaving of [...this.#leaving.values()]) if (leaving.collect.to === peer) this.#left(leaving)
     for (const subscription of [...this.#succeeding]) {
       if (subscription.next?.id === peer) {
         subscription.next = undefined
@@ -286,6 +291,7 @@ export class ReceiverProxy {
   /** A client is gone for good. */
   departed(client: Id): void {
     for (const subscription of [...(this.#byClient.get(client) ?? [])]) this.#remove(subscription)
+    for (const leaving of this.#leaving.values()) if (leaving.next?.client === client) delete leaving.next
   }
 
   refresh(): void {
@@ -294,9 +300,9 @@ export class ReceiverProxy {
 
   #add(subscription: Subscription): void {
     const { sid, rid, client, policy } = subscription
-    for (const leaving of this.#leaving) {
-      if (leaving.collect.sid !== sid || leaving.collect.rid !== rid) continue
-      leaving.next = () => this.#add(subscription)
+    const leaving = this.#leaving.get(sid + rid)
+    if (leaving !== undefined) {
+      leaving.next = subscription
       return
     }
     const known = this.#find(sid, rid)
@@ -311,6 +317,7 @@ export class ReceiverProxy {
       this.#rcb.suspend(sid + rid, rid)
       this.#rcb.resume(sid + rid, rid, this.#host.linkTo(client), subscription.cursor)
     } else this.#rcb.subscribe(sid + rid, this.#host.linkTo(client), rid, policy)
+    if (subscription.isAway) this.#rcb.suspend(sid + rid, rid)
     this.#ask(subscription)
   }
 
@@ -355,10 +362,10 @@ export class ReceiverProxy {
 
   #left(leaving: Leaving): void {
     const { sid, rid } = leaving.collect
-    this.#leaving.delete(leaving)
+    this.#leaving.delete(sid + rid)
     this.#rcb.unsubscribe(sid + rid, rid)
     this.#tellCollected(leaving)
-    leaving.next?.()
+    if (leaving.next !== undefined) this.#add(leaving.next)
   }
 
   #tellCollected({ root, collect: { sid, rid, generation } }: Leaving): void {

@@ -1,9 +1,5 @@
 // A receiver's root and its proxies when it moves faster than they hear of it.
-import { expect, test } from 'vitest'
-import { Budget } from '../../buffers/budget.ts'
-import { Link } from '../../buffers/link.ts'
-import { RemoteBuffer, type RemoteBufferName } from '../../buffers/remote-buffer.ts'
-import type { ControlMessage } from '../../overlay/control.ts'
+import { describe, expect, test } from 'vitest'
 import type { Forest } from '../../overlay/forest.ts'
 import type { Host } from '../../overlay/host.ts'
 import { idOfEndpoint, idOfPeer } from '../../overlay/id.ts'
@@ -12,6 +8,8 @@ import { ReceiverProxy } from '../../overlay/receiver-proxy.ts'
 import { ReceiverRoot } from '../../overlay/receiver-root.ts'
 import type { Tree } from '../../overlay/tree.ts'
 import { noPolicy } from '../../policies/policy.ts'
+import { aHost } from './role-host.ts'
+import { plainRun } from './wire-frames.ts'
 
 const key = new Uint8Array(34).fill(9)
 const client = { id: idOfPeer(key), kind: 'client', key } as const
@@ -67,34 +65,39 @@ test('a root asks a proxy again that had the receiver again when it was asked', 
   expect(told('collect').at(-1)).toMatchObject(['B', { to: 'C', generation: 4 }])
 })
 
-/** A host that remembers what is told, and buffers for it. */
-function aHost(id: string) {
-  const messages: [string, ControlMessage][] = []
-  const links = new Map<string, Link>()
-  const linkTo = (peer: string) => {
-    const link = links.get(peer) ?? new Link(peer)
-    links.set(peer, link)
-    return link
+describe('a receiver that is back while what it left before still leaves', () => {
+  const back = () => {
+    const routed: unknown[] = []
+    const route: Host['route'] = (_key, message) => void routed.push(message)
+    const { host, told, buffer, linkTo } = aHost('A', { route })
+    const rcb = buffer('RCB')
+    const proxy = new ReceiverProxy(host, rcb)
+    const attach = (generation: number) =>
+      proxy.subscribe(client, { kind: 'subscribe', sid, rid, name, policy: noPolicy.spec, generation })
+    attach(1)
+    proxy.subscribed('R', sid, rid, { epoch: 1, seq: 1 })
+    proxy.deliver('R', sid + rid, rid, [plainRun(3, 8)])
+    proxy.collect('R', { kind: 'collect', sid, rid, to: 'B', generation: 2 })
+    routed.length = 0
+    attach(3)
+    return { proxy, rcb, routed, told, linkTo }
   }
-  const host: Host = {
-    id,
-    now: () => 0,
-    linkTo,
-    tell: (peer, message) => void messages.push([peer, message]),
-    handOver() {},
-    route() {},
-    nextHop: () => undefined,
-    standIn: () => undefined,
-    isLeaving: () => false,
-    isAnnounced: () => true,
-    isThere: () => true,
-    compile: () => noPolicy,
-  }
-  const buffer = (buffer: RemoteBufferName) =>
-    new RemoteBuffer(
-      { items: 100, bytes: 100_000 },
-      { buffer, budget: new Budget(1_000_000), now: () => 0, random: () => 0 },
-    )
-  const told = (kind: ControlMessage['kind']) => messages.filter(([, message]) => message.kind === kind)
-  return { host, told, buffer }
-}
+
+  test('does not begin again when it has ended meanwhile', () => {
+    const { proxy, rcb, routed, told } = back()
+    proxy.unsubscribe(client.id, sid, rid)
+    proxy.lost('B')
+    expect(told('collected')).toHaveLength(1)
+    expect([routed, proxy.size, rcb.size]).toEqual([[], 0, 0])
+  })
+
+  test('is away when it was detached meanwhile', () => {
+    const { proxy, routed, linkTo } = back()
+    proxy.detached(client.id, 3)
+    proxy.lost('B')
+    expect(routed[0]).toMatchObject({ kind: 'subscribe', generation: 3, away: true })
+    proxy.subscribed('R', sid, rid, { epoch: 1, seq: 4 })
+    proxy.deliver('R', sid + rid, rid, [plainRun(3, 8)])
+    expect(linkTo(client.id).take(1_000)).toBeUndefined()
+  })
+})
