@@ -158,6 +158,7 @@ export class ReceiverRoot {
     const policy = this.#compile(mirror.policy)
     if (policy === undefined) return
     if (known === undefined) this.#succession.keep(from, mirror, policy)
+    else if (known.policy.hash !== policy.hash) this.#host.tell(from, { kind: 'unmirror', sid, rid })
     else if (this.#succession.catch(known, from, mirror)) this.#stands(known, mirror.first)
   }
 

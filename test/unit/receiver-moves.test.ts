@@ -7,6 +7,7 @@ import { Mirrors } from '../../overlay/mirrors.ts'
 import { ReceiverProxy } from '../../overlay/receiver-proxy.ts'
 import { ReceiverRoot } from '../../overlay/receiver-root.ts'
 import type { Tree } from '../../overlay/tree.ts'
+import { compilePolicy } from '../../policies/compile.ts'
 import { noPolicy } from '../../policies/policy.ts'
 import { aHost } from './role-host.ts'
 import { plainRun } from './wire-frames.ts'
@@ -100,4 +101,20 @@ describe('a receiver that is back while what it left before still leaves', () =>
     proxy.deliver('R', sid + rid, rid, [plainRun(3, 8)])
     expect(linkTo(client.id).take(1_000)).toBeUndefined()
   })
+})
+
+test('a queue that another policy packed is not what a receiver has waiting', () => {
+  const { host, told, buffer } = aHost('R')
+  const tree = { sid, allow: undefined, wantLocal: () => true } as unknown as Tree
+  const forest = { treeOf: () => tree, unwantLocal() {} } as unknown as Forest
+  const root = new ReceiverRoot(host, buffer('RPB'), forest, new Mirrors(host, buffer('SIB')))
+  const other = compilePolicy({ levels: [[{ name: 'LATEST', window: 1 }]] })
+  const known = { sid, rid, proxy: 'A', owner: client.id, generation: 2 }
+  root.subscribe({ kind: 'subscribe', ...known, policy: noPolicy.spec })
+  const first = { epoch: 1, seq: 1 }
+  root.mirror('O', { kind: 'mirror', ...known, generation: 1, policy: other.spec, first })
+  expect(told('subscribed')).toEqual([])
+  expect(told('unmirror')).toEqual([['O', { kind: 'unmirror', sid, rid }]])
+  root.mirror('O', { kind: 'mirror', ...known, generation: 1, policy: noPolicy.spec, first })
+  expect(told('subscribed')).toEqual([['A', { kind: 'subscribed', sid, rid, first }]])
 })
