@@ -5,6 +5,7 @@ import { type Cursor, type Item, laterOf } from '../buffers/item.ts'
 import type { RemoteBuffer } from '../buffers/remote-buffer.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { ClientMessage, PathMessage } from './control.ts'
+import { Early } from './early.ts'
 import { HANDOVER_MS, type Host } from './host.ts'
 import { type Id, idOfEndpoint } from './id.ts'
 import type { Peer } from './surroundings.ts'
@@ -15,8 +16,6 @@ type Collect = Extract<PathMessage, { kind: 'collect' }>
 
 /** Subscriptions of one client; each has a queue. */
 export const MAX_SUBSCRIPTIONS_OF_CLIENT = 4_096
-/** Parts from a root that comes next that may wait for the one before. */
-const MAX_EARLY = 1_024
 
 interface Subscription {
   readonly sid: Id
@@ -44,7 +43,7 @@ interface NextRoot {
   /** Where it begins, as soon as it has told. */
   until: Cursor | undefined
   /** What came from it meanwhile. */
-  readonly early: { readonly rid: string | undefined; readonly items: readonly Item[] }[]
+  readonly early: Early
 }
 
 /** What a receiver that is elsewhere now has left here: it follows. */
@@ -163,8 +162,7 @@ export class ReceiverProxy {
       this.#rcb.put(receiver, rid, items)
       if (subscription.next !== undefined) this.#look(subscription)
     } else if (subscription?.next?.id === root) {
-      subscription.next.early.push({ rid, items })
-      if (subscription.next.early.length > MAX_EARLY) this.#succeed(subscription)
+      if (!subscription.next.early.add({ rid, items })) this.#succeed(subscription)
     }
   }
 
@@ -173,7 +171,7 @@ export class ReceiverProxy {
     this.#seeking.delete(subscription)
     if (before === root || next?.id === root) return
     if (next !== undefined) this.#tellUnsubscribe(subscription, next.id)
-    subscription.next = { id: root, since: this.#host.now(), until: undefined, early: [] }
+    subscription.next = { id: root, since: this.#host.now(), until: undefined, early: new Early() }
     const { isStanding, isSuspended } = subscription
     // What waits at a root goes from there to the next.
     if (before === undefined || !isStanding || isSuspended || !this.#host.isThere(before))
@@ -195,7 +193,7 @@ export class ReceiverProxy {
     if (root !== undefined) this.#tellUnsubscribe(subscription, root, next.id)
     subscription.root = next.id
     subscription.next = undefined
-    for (const part of next.early) this.#rcb.put(sid + rid, part.rid, part.items)
+    for (const part of next.early.parts) this.#rcb.put(sid + rid, part.rid, part.items)
     const { collect } = subscription
     if (collect !== undefined) this.collect(collect.root, collect.collect)
   }

@@ -3,6 +3,7 @@
 import { type Cursor, type Item, itemsFrom, laterOf } from '../buffers/item.ts'
 import type { RemoteBuffer } from '../buffers/remote-buffer.ts'
 import type { Policy } from '../policies/policy.ts'
+import { Early } from './early.ts'
 import { HANDOVER_MS, type Host } from './host.ts'
 import type { Id } from './id.ts'
 import type { Copy, Mirror, Mirrors } from './mirrors.ts'
@@ -33,11 +34,8 @@ interface Catching {
   readonly root: Id
   readonly since: number
   until: Cursor | undefined
-  readonly early: { readonly rid: string | undefined; readonly items: readonly Item[] }[]
+  readonly early: Early
 }
-
-/** Parts that may wait for the root before. */
-const MAX_EARLY = 1_024
 
 export class Succession {
   readonly #host: Host
@@ -75,8 +73,7 @@ export class Succession {
       this.#put(one, rid, items)
       return
     }
-    one.catching.early.push({ rid, items })
-    if (one.catching.early.length > MAX_EARLY) this.#caughtUp(one)
+    if (!one.catching.early.add({ rid, items })) this.#caughtUp(one)
   }
 
   /** The receiver is away: what waits here is kept at `to` as well, or at the node that would be root next. Again as a refresh. */
@@ -132,7 +129,9 @@ export class Succession {
     this.#mirrors.forget(key)
     const { sid, rid, proxy, generation, cursor, first } = mirror
     const isThere = this.#host.isThere(root)
-    const catching = isThere ? { root, since: this.#host.now(), until: undefined, early: [] } : undefined
+    const catching = isThere
+      ? { root, since: this.#host.now(), until: undefined, early: new Early() }
+      : undefined
     const told = { sid, rid, key, owner, policy, cursor, generation, proxy, first, isGranted: true }
     const heir = { ...told, catching, caught: isThere ? undefined : root, ...rest }
     if (isThere) this.#catching.add(heir)
@@ -151,7 +150,8 @@ export class Succession {
     if (known.caught !== undefined || known.catching !== undefined || own === undefined || hasBegun)
       return false
     const until = isGranted ? known.first : undefined
-    known.catching = { root, since: this.#host.now(), until, early: [{ rid, items: [...own.queue.items] }] }
+    known.catching = { root, since: this.#host.now(), until, early: new Early() }
+    known.catching.early.add({ rid, items: [...own.queue.items] })
     // It stood there: that is where it began.
     known.first = first
     this.#catching.add(known)
@@ -226,7 +226,8 @@ export class Succession {
     if (catching === undefined) return
     one.catching = undefined
     one.caught = catching.root
-    for (const part of catching.early) this.#put(one, part.rid, itemsFrom(part.items, this.#rpb.endOf(key)))
+    for (const part of catching.early.parts)
+      this.#put(one, part.rid, itemsFrom(part.items, this.#rpb.endOf(key)))
     this.#host.tell(catching.root, { kind: 'unmirror', sid, rid })
   }
 
