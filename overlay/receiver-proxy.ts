@@ -74,9 +74,9 @@ export class ReceiverProxy {
     this.#rcb = rcb
   }
 
-  /** Receivers that are here or were, by every index, with those of them that move. */
+  /** Receivers that are here or were, by every index, with those of them that move, or whose root does. */
   get size(): number {
-    const moving = this.#leaving.size + this.#succeeding.size
+    const moving = this.#leaving.size + this.#succeeding.size + this.#seeking.size
     return this.#subscriptions.size + this.#byReceiver.size + this.#byClient.size + moving
   }
 

@@ -226,22 +226,25 @@ export class ReceiverRoot {
   /** Looks after those that move: told when something was acknowledged, and now and then. */
   settle(): void {
     this.#succession.settle()
-    for (const subscription of [...this.#leaving]) {
-      const { sid, rid, key, proxy, generation, cursor, first: begins, left, isGranted } = subscription
-      const [first] = left
-      // What follows from one that was looked after before may have ended this one's wait.
-      if (first === undefined) continue
-      if (this.#host.now() - first.since > HANDOVER_MS) this.#next(subscription)
-      else if (first.told === undefined && isGranted && !this.#rpb.isOnItsWay(key, rid)) {
-        first.told = generation
-        const to = left[1]?.proxy ?? proxy
-        if (left.length === 1) subscription.wasSent = true
-        const at = {
-          ...(cursor === undefined ? {} : { cursor }),
-          ...(begins === undefined ? {} : { first: begins }),
-        }
-        this.#host.tell(first.proxy, { kind: 'collect', sid, rid, to, generation, ...at })
+    for (const subscription of [...this.#leaving]) this.#lookAfter(subscription)
+  }
+
+  /** Whether it is the turn of the first of the proxies that it left, or nobody waits for that any more. */
+  #lookAfter(subscription: Subscription): void {
+    const { sid, rid, key, proxy, generation, cursor, first: begins, left, isGranted } = subscription
+    const [first] = left
+    // What follows from one that was looked after before may have ended this one's wait.
+    if (first === undefined) return
+    if (this.#host.now() - first.since > HANDOVER_MS) this.#next(subscription)
+    else if (first.told === undefined && isGranted && !this.#rpb.isOnItsWay(key, rid)) {
+      first.told = generation
+      const to = left[1]?.proxy ?? proxy
+      if (left.length === 1) subscription.wasSent = true
+      const at = {
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(begins === undefined ? {} : { first: begins }),
       }
+      this.#host.tell(first.proxy, { kind: 'collect', sid, rid, to, generation, ...at })
     }
   }
 
@@ -296,21 +299,22 @@ export class ReceiverRoot {
     if (hasSome && before !== proxy && (wasSent || this.#host.isThere(before))) {
       left.push({ proxy: before, since: this.#host.now(), told: undefined })
       this.#leaving.add(subscription)
-      this.settle()
+      this.#lookAfter(subscription)
     } else if (left.length === 0) this.#follow(subscription)
     this.#askAgain(subscription, proxy, subscription.generation)
     if (isStanding) this.#tellStands(subscription)
   }
 
   /** A proxy that it left had it again when it was asked for what it has: then it has not answered. */
-  #askAgain({ left }: Subscription, proxy: Id, generation: number): void {
+  #askAgain(subscription: Subscription, proxy: Id, generation: number): void {
+    const { left } = subscription
     const [first, second] = left
     if (first?.proxy !== proxy || first.told === undefined || first.told >= generation) return
     // Left again meanwhile: it is asked once for all it has.
     if (second?.proxy === proxy) left.splice(1, 1)
     first.told = undefined
     first.since = this.#host.now()
-    this.settle()
+    this.#lookAfter(subscription)
   }
 
   /** The first of the proxies that it left has nothing more. */
@@ -320,7 +324,7 @@ export class ReceiverRoot {
     if (next === undefined) this.#follow(subscription)
     else {
       next.since = this.#host.now()
-      this.settle()
+      this.#lookAfter(subscription)
     }
   }
 
@@ -347,7 +351,7 @@ export class ReceiverRoot {
     subscription.isGranted = true
     this.#stands(subscription, first)
     this.#follow(subscription)
-    this.settle()
+    this.#lookAfter(subscription)
   }
 
   /** Where it begins is told once; a sender that was not known then has its first event to come. */
