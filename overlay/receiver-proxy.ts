@@ -194,8 +194,14 @@ export class ReceiverProxy {
     subscription.root = next.id
     subscription.next = undefined
     for (const part of next.early.parts) this.#rcb.put(sid + rid, part.rid, part.items)
+    this.#collectLate(subscription)
+  }
+
+  /** It was asked for what is here while it waited for the root before: unless the one that asked is gone, it goes now. */
+  #collectLate(subscription: Subscription, gone?: Id): void {
     const { collect } = subscription
-    if (collect !== undefined) this.collect(collect.root, collect.collect)
+    subscription.collect = undefined
+    if (collect !== undefined && collect.root !== gone) this.collect(collect.root, collect.collect)
   }
 
   /** A client is detached: what comes for it waits here, and from now on at the roots of its receivers. */
@@ -272,6 +278,7 @@ export class ReceiverProxy {
       if (subscription.next?.id === peer) {
         subscription.next = undefined
         this.#succeeding.delete(subscription)
+        this.#collectLate(subscription, peer)
       } else if (subscription.root === peer) this.#succeed(subscription)
     }
     for (const subscription of this.#subscriptions.values())
