@@ -380,7 +380,7 @@ export class ReceiverRoot {
     subscriptions.delete(rid)
     if (subscriptions.size === 0) this.#bySender.delete(sid)
     this.#rpb.unsubscribe(sid + rid, rid)
-    if ([...subscriptions.values()].some((other) => other.policy.hash === policy.hash)) return
+    for (const other of subscriptions.values()) if (other.policy.hash === policy.hash) return
     this.#forest.unwantLocal(sid, policy.hash)
   }
 
