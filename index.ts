@@ -69,7 +69,7 @@ export { alwaysAwake, knownSleep, LearntSleep, type SleepPlan } from './endpoint
 export type { Answer, Overloaded, Source } from './endpoints/pull/source.ts'
 export { Sender } from './endpoints/sender.ts'
 export { type Handlers, Subscription } from './endpoints/subscription.ts'
-export type { AttachmentState } from './mobility/attachment.ts'
+export type { AttachmentState } from './mobility/listeners.ts'
 export type { SenderInfo } from './overlay/control.ts'
 export { seeded } from './policies/chance.ts'
 export { type CompileOptions, compilePolicy, PolicyError, policyLimits } from './policies/compile.ts'

@@ -111,6 +111,11 @@ export class PrivateQueue extends Queue {
     return this.roomItems >= 1 && this.roomBytes >= bytes
   }
 
+  /** The digests that all that waits would become; nothing is dropped. */
+  preview(): readonly Digest[] {
+    return worstCase(this.#packing(new DecodedBlocks())).packing.finish().digests.get(0) ?? []
+  }
+
   packIfOver(): void {
     if (this.isOver) this.pack()
   }

@@ -165,6 +165,11 @@ export abstract class Queue {
     return undefined
   }
 
+  /** What waits first. */
+  get head(): Item | undefined {
+    return this.#items[this.#head]
+  }
+
   /** What waits, in order. */
   get items(): readonly Item[] {
     this.#open = undefined

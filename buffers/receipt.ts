@@ -144,19 +144,56 @@ export class Receipt {
   /** A missing event was found after all. False when it was not missing. */
   repair(epoch: number, seq: number): boolean {
     if (!Number.isInteger(seq)) return false
-    const at = this.#missing.findIndex((gap) => gap.epoch === epoch && gap.from <= seq && seq <= gap.to)
-    const account = [...this.#closed, this.#open].find((one) => one?.epoch === epoch)
-    if (at < 0 || account === undefined) return false
-    const gap = this.#missing[at]!
-    const left = [
-      { ...gap, to: seq - 1 },
-      { ...gap, from: seq + 1 },
-    ].filter(({ from, to }) => from <= to)
-    this.#missing.splice(at, 1, ...left)
-    if (this.#missing.length > MAX_OPEN_GAPS) this.#missing.shift()
-    account.gaps--
+    const account = this.#retract({ kind: 'gap', epoch, from: seq, to: seq })?.account
+    if (account === undefined) return false
     account.delivered++
     return true
+  }
+
+  /** A digest of missing events was found: as it is, or without what was not missing, or not at all. */
+  repairDigest(digest: Digest): Digest | OverlappingDigest | undefined {
+    const { epoch, from, to } = digest
+    if (!this.#isRange(epoch, from, to)) return undefined
+    const retracted = this.#retract({ kind: 'gap', epoch, from, to })
+    const count = retracted?.count ?? 0
+    const overlaps = countOf(digest) - count
+    this.#late += overlaps
+    if (retracted === undefined) return undefined
+    retracted.account.digested += count
+    return overlaps === 0 ? digest : { ...digest, from: retracted.from, to: retracted.to, overlaps }
+  }
+
+  /** Takes back what is missing of a range: how many numbers, between which; undefined when none is. */
+  #retract(range: Gap): { account: Account; count: number; from: number; to: number } | undefined {
+    const { epoch, from, to } = range
+    const account = [...this.#closed, this.#open].find((one) => one?.epoch === epoch)
+    if (account === undefined) return undefined
+    const at = this.#firstFrom(epoch, from)
+    let end = at
+    let count = 0
+    for (; end < this.#missing.length && overlap(this.#missing[end]!, range); end++) {
+      const gap = this.#missing[end]!
+      count += Math.min(to, gap.to) - Math.max(from, gap.from) + 1
+    }
+    if (end === at) return undefined
+    const touched = this.#missing.slice(at, end)
+    this.#missing.splice(at, touched.length, ...without(touched, range))
+    if (this.#missing.length > MAX_OPEN_GAPS) this.#missing.shift()
+    account.gaps -= count
+    return { account, count, from: Math.max(from, touched[0]!.from), to: Math.min(to, touched.at(-1)!.to) }
+  }
+
+  /** Where the first gap stands that ends with this number or behind it: they are in order. */
+  #firstFrom(epoch: number, seq: number): number {
+    let low = 0
+    let high = this.#missing.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const gap = this.#missing[middle]!
+      if (gap.epoch < epoch || (gap.epoch === epoch && gap.to < seq)) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   /** The account of an epoch; a newer epoch closes the one before. Undefined for an older one. */
@@ -214,4 +251,20 @@ export class Receipt {
 
 function accountFrom({ epoch, seq }: Cursor): Account {
   return { epoch, first: seq, next: seq, delivered: 0, digested: 0, gaps: 0 }
+}
+
+/** Gaps without what lies in a range. */
+export function without(gaps: readonly Gap[], range: Omit<Gap, 'kind'>): Gap[] {
+  return gaps.flatMap((gap) => {
+    if (!overlap(gap, range)) return [gap]
+    const left = [
+      { ...gap, to: range.from - 1 },
+      { ...gap, from: range.to + 1 },
+    ]
+    return left.filter(({ from, to }) => from <= to)
+  })
+}
+
+function overlap(a: Omit<Gap, 'kind'>, b: Omit<Gap, 'kind'>): boolean {
+  return a.epoch === b.epoch && a.from <= b.to && b.from <= a.to
 }

@@ -4,6 +4,7 @@ import type { Policy } from '../policies/policy.ts'
 import type { Run } from './block.ts'
 import {
   type Cursor,
+  epochOf,
   type Item,
   itemFrom,
   itemsFrom,
@@ -198,6 +199,22 @@ export class RemoteBuffer {
     return true
   }
 
+  /**
+   * Takes what waits for a receiver that is away, from the cursor on, and what was on its way to it and did not arrive.
+   * Only what it would hear of the highest numbers stays.
+   */
+  withdraw(sender: string, receiver: string, cursor?: Cursor): readonly Item[] {
+    const entry = this.#entries.get(sender)
+    const away = entry?.classes.get(receiver)
+    const before = away && entry?.suspended.get(away)
+    if (away === undefined || before === undefined) return []
+    before.reclaim(away, cursor)
+    if (cursor !== undefined) away.queue.discardBelow(cursor)
+    const items = [...away.queue.items]
+    away.queue.replace(markersOf(items))
+    return items.filter(({ kind }) => kind !== 'marker')
+  }
+
   /** The classes of a policy, wherever they are, or the one of a receiver. */
   #classesOf(entry: Entry, rid: string): PolicyClass[] {
     const own = entry.classes.get(rid)
@@ -313,6 +330,20 @@ export class RemoteBuffer {
     const queue = new PrivateQueue(policy, this.#bounds, this.#surroundings)
     return { rid, policy, receivers: new Set(), queue, first, next: undefined, slot: undefined }
   }
+}
+
+/** A marker for each epoch, behind all of it. */
+function markersOf(items: readonly Item[]): Marker[] {
+  const markers = new Map<number, Marker>()
+  for (const item of items) {
+    const epoch = epochOf(item)
+    const { highest, end } = markers.get(epoch) ?? { highest: 0, end: false }
+    const isMarker = item.kind === 'marker'
+    const last = isMarker ? item.highest : nextAfter(item)!.seq - 1
+    const marker = { highest: Math.max(highest, last), end: end || (isMarker && item.end) }
+    markers.set(epoch, { kind: 'marker', epoch, ...marker })
+  }
+  return [...markers.values()]
 }
 
 /** Whether something that waits for everyone or is on its way to these lies below what is for one of them. */

@@ -30,6 +30,8 @@ export interface Attachment {
   readonly at: readonly string[]
   readonly key: string | undefined
   readonly psk: string | undefined
+  /** As `connect` has it. */
+  readonly roams?: boolean
 }
 
 /** A client, and what is known of its node. */
@@ -44,7 +46,7 @@ export interface Attached {
  */
 export async function attach(
   command: string,
-  { at, key, psk }: Attachment,
+  { at, key, psk, roams = true }: Attachment,
   io: Io,
   signal: AbortSignal,
 ): Promise<Attached> {
@@ -59,7 +61,10 @@ export async function attach(
   const node = new NodeWatch(io, key !== undefined)
   const attachment = (isAttached: boolean) => node.told(isAttached)
   try {
-    return { client: await connect(at, { ...own, ...shared, attachment, signal: attempt.signal }), node }
+    return {
+      client: await connect(at, { ...own, ...shared, roams, attachment, signal: attempt.signal }),
+      node,
+    }
   } finally {
     signal.removeEventListener('abort', giveUp)
   }

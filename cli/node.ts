@@ -15,7 +15,8 @@ export const node = command(
     paragraph:
       'Runs a node of the overlay: clients attach to it, and it takes their events to whoever subscribed, over other ' +
       'nodes. All nodes are equal; those that join one another are one overlay. It says where it serves, and runs until ' +
-      'SIGINT (Ctrl-C) or SIGTERM.',
+      'SIGINT (Ctrl-C) or SIGTERM. Then it sends its clients to the other nodes, for ten seconds at most; another signal, a ' +
+      'second later or more, kills.',
     output: [
       [
         '{"ready":true,"id":…,"addresses":[…]}',
@@ -49,6 +50,10 @@ export const node = command(
         value: 'BYTES',
         help: 'How much all queues hold together, from 1048576. 536870912 if not given.',
       },
+      'max-clients': {
+        value: 'N',
+        help: 'Of more clients, those that came last are sent to nodes that have room. 900 if not given.',
+      },
       json: { help: 'Write one line of JSON once it serves.' },
     },
     example: [
@@ -62,6 +67,7 @@ export const node = command(
     checkAddressOption(NAME, 'join', 'dial', options.join)
     const { listen, join, key, queue, budget } = options
     const peers = options['allow-peer']
+    const maxClients = options['max-clients']
     checkOption(NAME, 'allow-peer', () => checkPeers(peers))
     const settings: NodeOptions = {
       join,
@@ -70,6 +76,7 @@ export const node = command(
       ...(peers.length === 0 ? {} : { allowPeers: peers }),
       ...(queue === undefined ? {} : { queue: { items: numberFrom(1, 'queue', queue) } }),
       ...(budget === undefined ? {} : { budgetBytes: numberFrom(MIN_BUDGET_BYTES, 'budget', budget) }),
+      ...(maxClients === undefined ? {} : { maxClients: numberFrom(1, 'max-clients', maxClients) }),
       ...(options.psk === undefined ? {} : { psk: await readPsk(options.psk) }),
     }
     return interruptible((signal) => serve(settings, options.json, io, signal))

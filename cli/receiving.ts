@@ -1,7 +1,7 @@
 // What `sub` and `pull` have in common: they write what arrives until they are told to end, with a receipt at the end.
 import { pipe } from 'it-pipe'
 import type { EpochReceipt } from '../buffers/receipt.ts'
-import type { Delivered, DeliveredDigest, DeliveredEvent } from '../endpoints/delivery.ts'
+import type { Delivered, DeliveredDigest, DeliveredEvent, DeliveredGap } from '../endpoints/delivery.ts'
 import type { Subscription } from '../endpoints/subscription.ts'
 import { SpillwayError } from '../policies/error.ts'
 import type { Value } from '../policies/event.ts'
@@ -11,7 +11,8 @@ import { toLines, writeLine } from './json-lines.ts'
 import { type Io, UsageError, wholeNumber } from './options.ts'
 
 /** A subscription, or a pull. */
-export type Receiving = Pick<Subscription, 'subscribed' | 'receipt' | 'next' | 'close'>
+export type Receiving = Pick<Subscription, 'subscribed' | 'receipt' | 'next' | 'close'> &
+  Partial<Pick<Subscription, 'forgo'>>
 
 export interface Ending {
   /** Events. */
@@ -24,7 +25,10 @@ export const LINES = [
   ['{"epoch":…}', 'The sender has started anew: what follows is of this epoch, numbered from 1 again.'],
   ['{"seq":…,"event":{…}}', 'An event.'],
   ['{"digest":{…},"from":…,"to":…,"count":…,"causes":[…]}', 'What the policy dropped.'],
-  ['{"gap":{"from":…,"to":…}}', 'What was lost by accident.'],
+  [
+    '{"gap":{"from":…,"to":…}}',
+    'What was lost by accident; with "cause":"departed" because the client was away for longer than anybody waits.',
+  ],
   [
     '{"receipt":{"epoch":…,"first":…,"last":…,"delivered":…,"digested":…,"gaps":…}}',
     'Last, for each epoch of which there was something: delivered + digested + gaps = last - first + 1, all counted ' +
@@ -124,6 +128,8 @@ class Reception {
   /** What was accounted for when it was interrupted still comes; what waits in the queue is only counted. */
   async *#accountedFor(): AsyncGenerator<Delivered> {
     const receiving = this.#receiving
+    // What of the backlog has not come by now is a gap.
+    receiving.forgo?.()
     const receipt = receiving.receipt
     this.#receipt = receipt
     const last = receipt.at(-1)
@@ -193,15 +199,21 @@ async function* shown(items: AsyncIterable<Delivered>, first: number | null): As
     }
     if (item.kind === 'event') yield shownEvent(item as DeliveredEvent)
     else if (item.kind === 'digest') yield shownDigest(item as DeliveredDigest)
-    else yield { gap: { from: item.from, to: item.to } }
+    else yield shownGap(item as DeliveredGap)
   }
 }
 
-function shownEvent({ kind, epoch, seq, time, ...event }: DeliveredEvent): object {
+function shownEvent({ kind, epoch, seq, time, backlog, ...event }: DeliveredEvent): object {
   return {
     seq,
+    ...(backlog === undefined ? {} : { backlog }),
     event: Object.fromEntries(Object.entries(event).map(([tag, value]) => [tag, shownValue(value)])),
   }
+}
+
+function shownGap({ from, to, cause, backlog }: DeliveredGap): object {
+  const more = { ...(cause === undefined ? {} : { cause }), ...(backlog === undefined ? {} : { backlog }) }
+  return { gap: { from, to, ...more } }
 }
 
 /** JSON has no bytes. */
@@ -210,8 +222,14 @@ function shownValue(value: Value): unknown {
 }
 
 function shownDigest(item: DeliveredDigest): object {
-  const { kind, epoch, from, to, count, fromTime, toTime, causes, overlaps, ...digest } = item
-  return { digest, from, to, count, causes, ...(overlaps === undefined ? {} : { overlaps }) }
+  const { kind, epoch, from, to, count, fromTime, toTime, causes, overlaps, backlog, preview, ...digest } =
+    item
+  const more = {
+    ...(overlaps === undefined ? {} : { overlaps }),
+    ...(backlog === undefined ? {} : { backlog }),
+    ...(preview === undefined ? {} : { preview }),
+  }
+  return { digest, from, to, count, causes, ...more }
 }
 
 /** Who is refused is told by which ID the sender's owner can let it in. */

@@ -1,8 +1,9 @@
 // `spillway sub`: subscribes to a sender and writes what arrives, with a receipt at the end.
+import { BACKLOGS, type BacklogOrder } from '../endpoints/backlog.ts'
 import type { Policy } from '../policies/policy.ts'
 import { AT, attach, CLIENT_KEY, PSK } from './attachment.ts'
 import { interruptible } from './interruption.ts'
-import { command, type Io } from './options.ts'
+import { command, type Io, UsageError } from './options.ts'
 import { FILE } from './policy.ts'
 import { loadPolicy, repositoryWith } from './policy-source.ts'
 import { COUNT, checkSenderOperand, endingOf, LINES, numberOf, receive, withId } from './receiving.ts'
@@ -30,6 +31,12 @@ export const sub = command(
       policy: {
         value: 'FILE',
         help: `What may be lost when a queue overflows, on every hop. ${FILE} Without it what overflows becomes a count.`,
+      },
+      backlog: {
+        value: 'ORDER',
+        help:
+          'How what waited while this client was away comes back: in-order, unless told, or digest-first: a digest of it, with ' +
+          '"preview":true, which the receipt does not count, then what is live, and what waited beside that, with "backlog":true.',
       },
       queue: { value: 'N', help: "How many events this receiver's own queue holds. 10000 if not given." },
       slow: { value: 'MS', help: 'Wait so long after each event, to see what the policy does.' },
@@ -59,14 +66,17 @@ export const sub = command(
     const ending = endingOf(NAME, options.count, options.idle)
     const slowMs = numberOf(NAME, 'slow', options.slow, 0) ?? 0
     const items = numberOf(NAME, 'queue', options.queue, 1)
+    const backlog = backlogOf(options.backlog)
     const roaming = roamingOf(NAME, options)
     const policy = await policyOf(options.policy, io)
     return interruptible(async (signal) => {
-      const { client, node } = await attach(NAME, options, io, signal)
+      // One that is told where to go does not go elsewhere by itself.
+      const roams = roaming === undefined
+      const { client, node } = await attach(NAME, { ...options, roams }, io, signal)
       const over = new AbortController()
       try {
         const queue = items === undefined ? {} : { queue: { items } }
-        const subscription = client.subscribe(sender, { ...queue, ...(policy ? { policy } : {}) })
+        const subscription = client.subscribe(sender, { ...queue, ...backlog, ...(policy ? { policy } : {}) })
         if (roaming !== undefined) void roam(client, roaming, io, AbortSignal.any([signal, over.signal]))
         await receive(subscription, node, ending, slowMs, io, signal).catch((error) => {
           throw withId(error, client.id)
@@ -79,6 +89,14 @@ export const sub = command(
     })
   },
 )
+
+function backlogOf(order: string | undefined): { backlog?: BacklogOrder } {
+  if (order === undefined) return {}
+  const backlog = BACKLOGS.find((known) => known === order)
+  if (backlog === undefined)
+    throw new UsageError(NAME, `--backlog: expected ${BACKLOGS.join(' or ')}, got "${order}"`)
+  return { backlog }
+}
 
 async function policyOf(file: string | undefined, io: Io): Promise<Policy | undefined> {
   return file === undefined ? undefined : loadPolicy(file, await repositoryWith(undefined), io)

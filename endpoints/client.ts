@@ -1,7 +1,10 @@
 // A client, as an application has it: senders and subscriptions over one connection to a node.
 import type { Cursor } from '../buffers/item.ts'
 import type { QueueBounds, QueueSurroundings } from '../buffers/queue.ts'
-import { Attachment, type AttachmentListener, type AttachmentState } from '../mobility/attachment.ts'
+import { Attachment } from '../mobility/attachment.ts'
+import type { AttachmentListener, AttachmentState } from '../mobility/listeners.ts'
+import type { OtherNode, Place } from '../mobility/places.ts'
+import { Roaming } from '../mobility/roaming.ts'
 import { ClientCore, type PollOutcome } from '../overlay/client.ts'
 import type { SenderInfo } from '../overlay/control.ts'
 import type { Id } from '../overlay/id.ts'
@@ -13,20 +16,26 @@ import { noPolicy, Policy, type PolicySpec } from '../policies/policy.ts'
 import { parsePolicy } from '../policies/xml.ts'
 import { checkAddresses } from './address.ts'
 import { checkDeclaration, type Declaration } from './attributes.ts'
+import { ANSWER_MS, BACKLOGS, type BacklogOrder } from './backlog.ts'
 import type { Pack } from './delivery.ts'
 import { checkAllowed, checkName, checkSender } from './name.ts'
-import { checkList, checkOptions, checkQueue, checkType } from './options.ts'
+import { checkChoice, checkList, checkOptions, checkQueue, checkType } from './options.ts'
 import type { PullOptions } from './pull/pull.ts'
 import { SenderPull } from './pull/sender-pull.ts'
 import { Sender } from './sender.ts'
 import { type LoadEdge, start } from './start.ts'
-import { Subscription } from './subscription.ts'
+import { type AskBacklog, Subscription } from './subscription.ts'
 
 export interface ConnectOptions<K = string> {
   /** A file with the client's key, made if it is not there; without it a new key, and so new IDs, each time. */
   readonly key?: K
   /** 32 bytes that all nodes and clients of a private overlay have in common. */
   readonly psk?: Uint8Array
+  /**
+   * Whether it goes by itself to nodes that it was told of: when its node leaves or is full, when another one is clearly
+   * better, and when those it was given are gone. True unless told.
+   */
+  readonly roams?: boolean
   /** Ends the start, and closes the client when it aborts later. */
   readonly signal?: AbortSignal
   /** Told when the node is gone, and when one is there again, the first one too; the client goes on trying by itself. */
@@ -45,6 +54,11 @@ export interface SubscribeOptions {
   readonly policy?: string | PolicySpec | Policy
   /** The receiver's name; with the client's key it makes its ID. */
   readonly name?: string
+  /**
+   * How what waited while the client was away comes back: in order, unless told, or a digest of all of it first, as a
+   * preview, then what is live, and beside that, as there is room, what waited.
+   */
+  readonly backlog?: BacklogOrder
   /** Bounds of the receiver's own queue. */
   readonly queue?: Partial<QueueBounds>
   /** Ends the subscription. */
@@ -66,9 +80,16 @@ export interface AttachOptions extends Waiting {
 const DEFAULT_QUEUE: QueueBounds = { items: 10_000, bytes: 8_388_608 }
 const LIST_TIMEOUT_MS = 10_000
 
-const CONNECT_OPTIONS = ['key', 'psk', 'signal', 'attachment'] satisfies (keyof ConnectOptions)[]
+const CONNECT_OPTIONS = ['key', 'psk', 'roams', 'signal', 'attachment'] satisfies (keyof ConnectOptions)[]
 const SENDER_OPTIONS = ['allow', 'signal'] satisfies (keyof SenderOptions)[]
-const SUBSCRIBE_OPTIONS = ['policy', 'name', 'queue', 'signal', 'packed'] satisfies (keyof SubscribeOptions)[]
+const SUBSCRIBE_OPTIONS = [
+  'policy',
+  'name',
+  'backlog',
+  'queue',
+  'packed',
+  'signal',
+] satisfies (keyof SubscribeOptions)[]
 
 interface Told<T = void> {
   readonly promise: Promise<T>
@@ -78,6 +99,12 @@ interface Told<T = void> {
 
 interface List extends Told<readonly SenderInfo[]> {
   readonly senders: SenderInfo[]
+}
+
+interface News {
+  readonly nodes: readonly OtherNode[]
+  readonly move: boolean
+  readonly load: number
 }
 
 /** Senders and subscriptions over one connection. Made by `connect`. */
@@ -91,22 +118,31 @@ export class Client {
   /** Aborts when the client is closed, and with it whatever listens for other signals. */
   readonly #closing = new AbortController()
   readonly #attachment: Attachment
+  /** Without it the client stays where it is. */
+  readonly #roaming: Roaming | undefined
   #transport!: Transport<ClientCore>
+  /** What its node told of others, as long as nobody has looked at it. */
+  #news: News | undefined
   #receivers = 0
   #requests = 0
   /** How many of the senders' queues are beyond their high-water mark. */
   #highQueues = 0
 
-  private constructor(addresses: readonly string[]) {
+  private constructor(addresses: readonly string[], roams: boolean) {
+    // In a page a timer is a number, and keeps nothing running.
+    const after = (delayMs: number, call: () => void) => void setTimeout(call, delayMs).unref?.()
+    const random = Math.random
     this.#attachment = new Attachment(addresses, {
-      random: Math.random,
-      // In a page a timer is a number, and keeps nothing running.
-      after: (delayMs, call) => void setTimeout(call, delayMs).unref?.(),
-      attach: (address) =>
-        this.#attachTo(address).then(
-          () => true,
-          () => false,
-        ),
+      random,
+      after,
+      attach: (place, isWanted) => succeeds(this.#attachTo(place, { isWanted })),
+    })
+    if (!roams) return
+    this.#roaming = new Roaming({
+      random,
+      after,
+      roundTripMs: (node) => this.#roundTripMs(node).catch(() => undefined),
+      move: (node) => this.#attachment.move(node),
     })
   }
 
@@ -120,14 +156,17 @@ export class Client {
     if (addresses.length === 0) throw new SpillwayError('ADDRESS_INVALID', 'expected an address, got none')
     checkOptions('connect', options, CONNECT_OPTIONS)
     checkType('connect: attachment', options.attachment, 'function', 'a function')
-    const { key, psk, signal, attachment } = options
-    const client = new Client(addresses)
+    checkType('connect: roams', options.roams, 'boolean', 'true or false')
+    const { key, psk, roams = true, signal, attachment } = options
+    const client = new Client(addresses, roams)
     client.on('attached', () => attachment?.(true))
     client.on('detached', () => attachment?.(false))
     const makeCore = (surroundings: ConstructorParameters<typeof ClientCore>[0]) =>
       client.#makeCore(surroundings)
     client.#transport = await start({ kind: 'client', makeCore, join: addresses, psk, signal }, edge(key))
     client.#whenAborted(signal, () => void client.close())
+    client.#roaming?.start()
+    void client.#told()
     return client
   }
 
@@ -168,11 +207,13 @@ export class Client {
     this.#assertOpen()
     if (address !== undefined) checkAddresses('dial', [address])
     if (abrupt) await this.#transport.cut()
-    if (address !== undefined) this.#attachment.prefer(address)
+    this.#attachment.want(address)
     try {
-      await this.#attachTo(address, signal)
+      if (address !== undefined) await this.#attachTo({ address }, { signal })
+      else await this.#attachAgain(signal)
     } catch (cause) {
       signal?.throwIfAborted()
+      if (address !== undefined) this.#attachment.unreached(address)
       // It was not turned to where nobody answered: it may still be where it was.
       if (!this.#core.isAttached) this.#attachment.detached()
       throw new SpillwayError('UNREACHABLE', `no node answers at ${address ?? 'the last address'}`, { cause })
@@ -228,16 +269,32 @@ export class Client {
     checkName(name)
     checkQueue('subscribe', queue)
     checkType('subscribe: packed', packed, 'function', 'a function')
+    checkChoice('subscribe: backlog', options.backlog, BACKLOGS)
     const policy = policyOf(options.policy)
     if (this.#subscriptions.has(sender + this.#core.endpoint(name)))
       throw new SpillwayError('NAME_TAKEN', `there is a receiver called "${name}" of this sender already`)
     const bounds = { ...DEFAULT_QUEUE, ...queue }
-    const { rid, queue: own } = this.#core.subscribe(sender, name, policy, bounds, packed && telling(packed))
-    const subscription = new Subscription<A>(sender, rid, policy, own, () => {
+    const wishes = {
+      ...(packed === undefined ? {} : { packed: telling(packed) }),
+      ...(options.backlog === 'digest-first' ? { backlog: options.backlog } : {}),
+    }
+    const { rid, queue: own } = this.#core.subscribe(sender, name, policy, bounds, wishes)
+    const unsubscribe = () => {
       forgetSignal()
       this.#core.unsubscribe(sender, rid)
       this.#subscriptions.delete(sender + rid)
-    })
+    }
+    const ask: AskBacklog = (since, isPreview, answered) =>
+      void this.#recall(sender, rid, since, isPreview).then(answered)
+    const subscription = new Subscription<A>(
+      sender,
+      rid,
+      policy,
+      own,
+      unsubscribe,
+      wishes.backlog !== undefined ? ask : undefined,
+    )
+    if (this.#core.isAttached) subscription.attached()
     this.#subscriptions.set(sender + rid, subscription as unknown as Subscription)
     const forgetSignal = this.#whenAborted(signal, () => subscription.close())
     return subscription
@@ -288,6 +345,7 @@ export class Client {
     if (!this.#isClosed) {
       this.#closing.abort()
       this.#attachment.stop()
+      this.#roaming?.stop()
       for (const subscription of [...this.#subscriptions.values()]) subscription.close()
       const waiting = [this.#opened, this.#drained, this.#lists].flatMap(
         (each) => [...each.values()] as Told[],
@@ -316,26 +374,54 @@ export class Client {
       pressure: (isHigh) => this.#pressure(isHigh),
       senders: (request, senders, last) => this.#listed(request, senders, last),
       polled: (request, outcome) => this.#polls.get(request)?.resolve(outcome),
-      attached: () => this.#attachment.attached(),
+      others: (nodes, move, load) => this.#others(nodes, move, load),
+      attached: () => this.#attached(),
       detached: () => this.#attachment.detached(),
-      departed: () => this.#attachment.departed(),
+      departed: () => this.#departed(),
     })
   }
 
+  #departed(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.departed()
+    this.#attachment.departed()
+  }
+
   /** One poll of a sender's root. Rejects when the signal aborts. */
-  async #poll(sid: Id, since: Cursor | undefined, signal: AbortSignal): Promise<PollOutcome> {
+  #poll(sid: Id, since: Cursor | undefined, signal: AbortSignal): Promise<PollOutcome> {
+    return this.#asked((request) => this.#core.poll(request, sid, since), signal)
+  }
+
+  /** Asks a receiver's root for what waits there. */
+  #recall(sid: Id, rid: Id, since: Cursor | undefined, isPreview: boolean): Promise<PollOutcome> {
+    const ending = AbortSignal.any([AbortSignal.timeout(ANSWER_MS), this.#closing.signal])
+    const ask = (request: number) => this.#core.recall(request, sid, rid, since, isPreview)
+    return this.#asked(ask, ending).catch(() => ({ kind: 'failed', reason: 'no answer' }))
+  }
+
+  /** What `ask` brings. Rejects when the signal aborts. */
+  async #asked(ask: (request: number) => void, signal: AbortSignal): Promise<PollOutcome> {
     const request = ++this.#requests
     const polled = told<PollOutcome>()
     this.#polls.set(request, polled)
     const giveUp = () => polled.reject(signal.reason)
     signal.addEventListener('abort', giveUp, { once: true })
-    this.#core.poll(request, sid, since)
+    ask(request)
     try {
       return await polled.promise
     } finally {
       signal.removeEventListener('abort', giveUp)
       this.#polls.delete(request)
       this.#core.forget(request)
+    }
+  }
+
+  #attached(): void {
+    for (const subscription of this.#subscriptions.values()) subscription.attached()
+    this.#attachment.attached()
+    // What was asked for went to the node before.
+    for (const [request, { senders }] of this.#lists) {
+      senders.length = 0
+      this.#core.list(request)
     }
   }
 
@@ -358,11 +444,52 @@ export class Client {
     if (last) list?.resolve(list.senders)
   }
 
-  async #attachTo(address: string | undefined, signal?: AbortSignal): Promise<void> {
-    const id = address === undefined ? this.#core.proxy : await this.#transport.meet(address, signal)
+  /** Attaches to the node at a place, if it is the one that is meant, and still wanted once it has answered. */
+  async #attachTo(
+    { address, node }: Place,
+    { signal, isWanted = () => true }: { signal?: AbortSignal | undefined; isWanted?: () => boolean },
+  ): Promise<void> {
+    const id = await this.#transport.meet(address, signal)
+    if (node !== undefined && id !== node) throw new Error(`another node answers at ${address}`)
+    if (!isWanted()) throw new Error('nobody wants it any more')
+    this.#core.attach(id)
+    await this.#transport.reach(id, signal)
+  }
+
+  async #attachAgain(signal: AbortSignal | undefined): Promise<void> {
+    const id = this.#core.proxy
     if (id === undefined) throw new Error('it was attached nowhere')
     this.#core.attach(id)
     await this.#transport.reach(id, signal)
+  }
+
+  /** Its node tells of others; maybe before the start is over. */
+  #others(nodes: readonly OtherNode[], move: boolean, load: number): void {
+    this.#news = { nodes, move, load }
+    if (this.#transport !== undefined) void this.#told()
+  }
+
+  /** Passes on what its node told of others, as far as they can be reached from here. */
+  async #told(): Promise<void> {
+    const news = this.#news
+    this.#news = undefined
+    if (news === undefined || this.#roaming === undefined) return
+    const each = news.nodes.map(async (node) => {
+      return { ...node, addresses: await this.#transport.dialable(node.addresses) }
+    })
+    const nodes = (await Promise.all(each)).filter(({ addresses }) => addresses.length > 0)
+    if (this.#isClosed) return
+    this.#roaming.told(nodes, news.load)
+    this.#attachment.others(nodes, news.move)
+  }
+
+  /** To its node, or to another. */
+  async #roundTripMs(node: OtherNode | undefined): Promise<number | undefined> {
+    if (node !== undefined) return await this.#transport.roundTripMs(node.id, node.addresses)
+    if (!this.#core.isAttached) return undefined
+    const measured = await this.#transport.roundTripMs(this.#core.proxy!)
+    // What it sends makes a queue of its own, which is not the way.
+    return Math.min(measured, this.#core.roundTripMs)
   }
 
   /** As it is told, or until the signal aborts. */
@@ -381,6 +508,13 @@ export class Client {
   #assertOpen(): void {
     if (this.#isClosed) throw closed()
   }
+}
+
+function succeeds(promise: Promise<unknown>): Promise<boolean> {
+  return promise.then(
+    () => true,
+    () => false,
+  )
 }
 
 function closed(): SpillwayError {

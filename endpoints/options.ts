@@ -50,8 +50,19 @@ export function checkPeers(peers: readonly string[]): void {
   )
 }
 
+/** Throws OPTION_INVALID for what is given and none of these. */
+export function checkChoice(option: string, value: unknown, known: readonly string[]): void {
+  if (value === undefined || known.includes(value as string)) return
+  throw invalid(`${option}: expected ${known.join(' or ')}, got ${inWords(value)}`)
+}
+
 /** Throws OPTION_INVALID for what is given and not of this type. */
-export function checkType(option: string, value: unknown, type: 'string' | 'function', what: string): void {
+export function checkType(
+  option: string,
+  value: unknown,
+  type: 'string' | 'function' | 'boolean',
+  what: string,
+): void {
   if (value === undefined || typeof value === type) return
   throw invalid(`${option}: expected ${what}, got ${inWords(value)}`)
 }

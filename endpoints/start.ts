@@ -14,6 +14,8 @@ export interface StartOptions<C extends Core> {
   readonly join?: readonly string[] | undefined
   readonly psk?: Uint8Array | undefined
   readonly allowPeers?: readonly string[] | undefined
+  /** What a node tells the others of itself: 0 is idle, 1 is full. */
+  load?: (() => number) | undefined
   readonly signal?: AbortSignal | undefined
 }
 

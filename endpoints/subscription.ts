@@ -2,10 +2,13 @@
 import type { Cursor } from '../buffers/item.ts'
 import type { PrivateQueue } from '../buffers/private-queue.ts'
 import type { EpochReceipt } from '../buffers/receipt.ts'
+import type { PollOutcome } from '../overlay/client.ts'
 import { afterTurn } from '../overlay/libp2p/waiting.ts'
 import { SpillwayError } from '../policies/error.ts'
 import type { Attributes } from '../policies/event.ts'
 import type { Policy } from '../policies/policy.ts'
+import { Arrivals } from './arrivals.ts'
+import { Backlog } from './backlog.ts'
 import {
   type Delivered,
   type DeliveredDigest,
@@ -28,6 +31,13 @@ export interface Handlers<A extends Attributes> {
  */
 const TURN_MS = 5
 
+/** Asks a receiver's root for what waited while it was away. */
+export type AskBacklog = (
+  since: Cursor | undefined,
+  isPreview: boolean,
+  answered: (outcome: PollOutcome) => void,
+) => void
+
 export class Subscription<A extends Attributes = Attributes> implements AsyncIterable<Delivered<A>> {
   /** The sender's ID, and this receiver's. */
   readonly sender: string
@@ -37,7 +47,9 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   readonly #policy: Policy
   readonly #queue: PrivateQueue
   readonly #unsubscribe: () => void
+  readonly #backlog: Backlog | undefined
   #delivery: Delivery<A> | undefined
+  #arrivals: Arrivals<A> | undefined
   #handlers: Handlers<A> | undefined
   #isScheduled = false
   #isClosed = false
@@ -53,12 +65,22 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
     policy: Policy,
     queue: PrivateQueue,
     unsubscribe: () => void,
+    ask?: AskBacklog,
   ) {
     this.sender = sender
     this.receiver = receiver
     this.#policy = policy
     this.#queue = queue
     this.#unsubscribe = unsubscribe
+    this.#backlog =
+      ask &&
+      new Backlog({
+        now: () => performance.now(),
+        // In a page a timer is a number, and keeps nothing running.
+        after: (delayMs, call) => void setTimeout(call, delayMs).unref?.(),
+        ask,
+        changed: () => this.arrived(),
+      })
     this.subscribed = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject }
     })
@@ -71,9 +93,9 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
     return this.#delivery?.epochs ?? []
   }
 
-  /** Whether the sender said that no more will come. */
+  /** Whether the sender said that no more will come, and nothing of the backlog will either. */
   get isEnded(): boolean {
-    return this.#delivery?.isEnded ?? false
+    return this.#delivery?.isEnded === true && this.#backlog?.isUnderWay !== true
   }
 
   /** How full the queue is, from 0 to 1. */
@@ -92,9 +114,15 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.forgo()
     this.#unsubscribe()
     this.#settle.reject(new SpillwayError('CLOSED', 'the subscription is closed'))
     this.#wake()
+  }
+
+  /** Wants no more of what waited while the client was away: what is missing of it is told as gaps. */
+  forgo(): void {
+    this.#giveUp(false)
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Delivered<A>, void, undefined> {
@@ -114,11 +142,10 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure
       // One at a time: what waits in the queue can still be packed.
-      if (this.#ready.length === 0 && this.#delivery !== undefined)
-        this.#ready = this.#delivery.take(this.#queue, 1)
+      if (this.#ready.length === 0 && this.#arrivals !== undefined) this.#ready = this.#arrivals.take()
       const item = this.#ready.shift()
       if (item !== undefined) return item
-      if (this.#queue.canTake && this.#delivery !== undefined) continue
+      if (this.#arrivals?.canTake) continue
       if (this.#isClosed) return undefined
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve)
@@ -130,6 +157,7 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   begins(first: Cursor | undefined): void {
     if (this.#delivery !== undefined) return
     this.#delivery = new Delivery(this.#policy, first)
+    this.#arrivals = new Arrivals(this.#delivery, this.#queue, this.#backlog)
     this.#settle.resolve(first)
     this.arrived()
   }
@@ -147,6 +175,18 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
     else this.#schedule()
   }
 
+  /** Told by the client: it has departed, and nobody keeps anything for this any more. */
+  departed(): void {
+    this.#delivery?.departed(this.#queue)
+    this.#giveUp(true)
+  }
+
+  /** Told by the client: it is attached, and what waited meanwhile can be asked for. */
+  attached(): void {
+    this.#backlog?.attached()
+    this.#arrivals?.attached()
+  }
+
   /** Told by the client. */
   pressure(isHigh: boolean): void {
     try {
@@ -154,6 +194,11 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
     } catch (error) {
       throwLater(error)
     }
+  }
+
+  #giveUp(hasDeparted: boolean): void {
+    this.#ready.push(...(this.#arrivals?.giveUp(hasDeparted) ?? []))
+    if (this.#ready.length > 0) this.arrived()
   }
 
   #wake(): void {
@@ -173,13 +218,14 @@ export class Subscription<A extends Attributes = Attributes> implements AsyncIte
   #run(handlers: Handlers<A>): void {
     const until = performance.now() + TURN_MS
     const hand = (item: Delivered<A>) => this.#hand(item, handlers)
-    do this.#delivery!.hand(this.#queue, hand)
+    for (const item of this.#ready.splice(0)) if (!hand(item)) return
+    do this.#arrivals!.hand(hand)
     while (this.#mayGoOn && performance.now() < until)
     if (this.#mayGoOn) this.#schedule()
   }
 
   get #mayGoOn(): boolean {
-    return !this.#isClosed && this.#queue.canTake
+    return !this.#isClosed && this.#arrivals!.canTake
   }
 
   /** False when the handler has closed the subscription. */

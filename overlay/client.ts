@@ -43,13 +43,15 @@ export interface ClientEvents {
   /** Other nodes there are, those with the most room first; with `move` one of them is to be attached to. */
   others?(nodes: readonly NodeInfo[], move: boolean, load: number): void
   senders?(request: number, senders: readonly SenderInfo[], last: boolean): void
-  /** What a poll brought. */
+  /** What a poll or a recall brought. */
   polled?(request: number, outcome: PollOutcome): void
 }
 
 /** What a poll brought: an answer with its items, or that there will be none. */
 export type PollOutcome =
   | (Omit<Extract<PollAnswer, { kind: 'items' }>, 'index' | 'items'> & { readonly items: readonly Item[] })
+  /** What a recall brought; no items when nothing waits any more. */
+  | { readonly kind: 'backlog'; readonly items: readonly Item[] }
   | Extract<PollAnswer, { kind: 'unknown' | 'busy' | 'denied' }>
   /** The node is gone, or its answer was none. */
   | { readonly kind: 'failed'; readonly reason: string }
@@ -72,6 +74,13 @@ export interface ClientCounts {
   readonly queuedBytes: number
   /** Parts of streams of which it is remembered how far they came. */
   readonly cursors: number
+}
+
+export interface SubscribeWishes {
+  /** Told of the packs of its queue. */
+  readonly packed?: QueueSurroundings['packed']
+  /** What waited while the client was away stays at the root until it is recalled. */
+  readonly backlog?: 'digest-first'
 }
 
 const SPB_BOUNDS: QueueBounds = { items: 10_000, bytes: 8_388_608 }
@@ -115,6 +124,7 @@ interface Subscription {
   readonly name: string
   readonly policy: Policy
   readonly queue: PrivateQueue
+  readonly backlog: 'digest-first' | undefined
   /** Where the next item is expected. */
   next: Cursor | undefined
 }
@@ -132,6 +142,8 @@ export class ClientCore implements Core {
   #proxy: PeerLink | undefined
   /** Whether the proxy is gone and nobody has said yet who comes after it: then it is whoever connects. */
   #isOrphan = true
+  /** Who is to have it once it is connected; until then the proxy has it. */
+  #next: Id | undefined
   /** When this client last attached. */
   #generation = 0
   #isAwake = false
@@ -183,17 +195,31 @@ export class ClientCore implements Core {
     return this.#proxy?.id
   }
 
-  /** Attaches to a node, another or again; `attached` tells when. What waits for the old one goes to the new. */
+  /** The smallest round trip of late of what it sent to its proxy, in milliseconds; infinite before the first. */
+  get roundTripMs(): number {
+    return this.#proxy?.roundTripMs ?? Number.POSITIVE_INFINITY
+  }
+
+  /**
+   * Attaches to a node, another or again; `attached` tells when. What waits for the old one goes to the new. As long as the
+   * new one is not there, the old one keeps the client.
+   */
   attach(proxy: Id): void {
+    const isThere = this.#proxy?.isConnected === true
+    this.#next = isThere && this.#proxy?.id !== proxy ? proxy : undefined
+    if (this.#next !== undefined) {
+      this.#surroundings.dial(proxy)
+      return
+    }
     this.#isOrphan = false
-    const isBack = this.#isDetached && this.#proxy?.id === proxy && this.#proxy.isConnected
+    const isBack = this.#isDetached && isThere
     this.#isDetached = false
     if (isBack) {
       this.#attached(proxy)
       return
     }
     if (this.#proxy?.id !== proxy) this.#turnTo(proxy)
-    if (!this.#proxy!.isConnected) this.#surroundings.dial(proxy)
+    if (!isThere) this.#surroundings.dial(proxy)
   }
 
   /**
@@ -201,6 +227,7 @@ export class ClientCore implements Core {
    * connection stays until the client attaches elsewhere.
    */
   detach(): void {
+    this.#next = undefined
     if (!this.isAttached) return
     this.#proxy!.tell({ kind: 'detach', generation: this.#generation })
     this.#isDetached = true
@@ -269,11 +296,11 @@ export class ClientCore implements Core {
     name: string,
     policy: Policy,
     bounds: QueueBounds,
-    packed?: QueueSurroundings['packed'],
+    { packed, backlog }: SubscribeWishes = {},
   ): { rid: Id; queue: PrivateQueue } {
     const rid = this.endpoint(name)
     const queue = this.#rb.subscribe(sid, rid, policy, bounds, packed)
-    const subscription: Subscription = { sid, rid, name, policy, queue, next: undefined }
+    const subscription: Subscription = { sid, rid, name, policy, queue, backlog, next: undefined }
     this.#subscriptions.set(sid + rid, subscription)
     this.#tellSubscribe(subscription)
     return { rid, queue }
@@ -292,12 +319,27 @@ export class ClientCore implements Core {
 
   /** Asks a sender's root for what it has from `since` on, or for the newest event; `polled` tells, if it answers. */
   poll(request: number, sid: Id, since: Cursor | undefined): void {
+    const from = since === undefined ? {} : { since }
+    this.#ask({ kind: 'poll', request, sid, ...from })
+  }
+
+  /**
+   * Asks a receiver's root for what waited while it was away, from `since` on, or what all of it would be as a digest;
+   * `polled` tells, if it answers. What lies below `since` is not kept any longer.
+   */
+  recall(request: number, sid: Id, rid: Id, since: Cursor | undefined, isPreview: boolean): void {
+    const from = since === undefined ? {} : { since }
+    this.#ask({ kind: 'recall', request, sid, rid, ...from, ...(isPreview ? { preview: true } : {}) })
+  }
+
+  #ask(message: Extract<ControlMessage, { kind: 'poll' | 'recall' }>): void {
+    const { request, sid } = message
     if (!this.isAttached) {
       this.#events.polled?.(request, { kind: 'failed', reason: 'no node is there' })
       return
     }
     this.#polls.set(request, { sid, pieces: [] })
-    this.#proxy!.tell({ kind: 'poll', request, sid, ...(since === undefined ? {} : { since }) })
+    this.#proxy!.tell(message)
   }
 
   /** Nobody waits for the answer any more. */
@@ -307,7 +349,9 @@ export class ClientCore implements Core {
 
   connected(peer: Peer): void {
     // At once: what the peer says first it does not say again.
-    if (this.#isOrphan && peer.id !== this.#proxy?.id) this.#turnTo(peer.id)
+    const isAwaited = peer.id === this.#next
+    if ((isAwaited || this.#isOrphan) && peer.id !== this.#proxy?.id) this.#turnTo(peer.id)
+    if (isAwaited) this.#isDetached = false
     if (peer.id !== this.#proxy?.id) {
       this.#surroundings.hangUp(peer.id)
       return
@@ -341,6 +385,7 @@ export class ClientCore implements Core {
   }
 
   disconnected(peer: Id): void {
+    if (peer === this.#next) this.#next = undefined
     if (peer !== this.#proxy?.id) return
     this.#proxy.disconnected()
     if (this.#isDetached) return
@@ -379,6 +424,7 @@ export class ClientCore implements Core {
     if (this.#proxy?.isConnected) this.#surroundings.hangUp(this.#proxy.id)
     this.#failPolls()
     this.#proxy = link
+    this.#next = undefined
     this.#suspend()
   }
 
@@ -521,8 +567,11 @@ export class ClientCore implements Core {
     })
   }
 
-  #tellSubscribe({ sid, rid, name, policy, next }: Subscription): void {
-    const at = next === undefined ? {} : { cursor: next }
+  #tellSubscribe({ sid, rid, name, policy, backlog, next }: Subscription): void {
+    const at = {
+      ...(next === undefined ? {} : { cursor: next }),
+      ...(backlog === undefined ? {} : { backlog }),
+    }
     if (this.isAttached)
       this.#proxy!.tell({
         kind: 'subscribe',
@@ -602,7 +651,7 @@ function policyOf(spec: PolicySpec): Policy {
 /** A piece that is missing went with a connection between two nodes. */
 function outcomeOf(sid: Id, pieces: readonly string[], answer: PollAnswer): PollOutcome {
   if (answer.kind === 'piece') return { kind: 'failed', reason: 'a piece of the answer is missing' }
-  if (answer.kind !== 'items') return answer
+  if (answer.kind !== 'items' && answer.kind !== 'backlog') return answer
   const { index, items, ...rest } = answer
   if (index !== pieces.length) return { kind: 'failed', reason: 'a piece of the answer is missing' }
   try {

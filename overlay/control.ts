@@ -66,6 +66,7 @@ export type ClientMessage =
       /** Rises with every attachment of the client: the newer one counts. */
       generation: number
       cursor?: Cursor
+      backlog?: 'digest-first'
     }
   | { kind: 'unsubscribe'; sid: Id; rid: Id }
   /** C to P: that attachment is over. What comes for the client is kept until it attaches again, here or elsewhere. */
@@ -80,6 +81,8 @@ export type ClientMessage =
   | { kind: 'senders'; request: number; senders: readonly SenderInfo[]; last: boolean }
   /** C to RP: what does the sender's root have from `since` on? Without it: the newest event. */
   | { kind: 'poll'; request: number; sid: Id; since?: Cursor }
+  /** C to RP: what does the receiver's root keep of its backlog from `since` on? With `preview`: what would all be as a digest? */
+  | { kind: 'recall'; request: number; sid: Id; rid: Id; since?: Cursor; preview?: boolean }
 
 /** Where a request goes: up the tree, to the sender's proxy, to its client (Procedure 1). */
 export type WantToward = 'SR' | 'SP' | 'SC'
@@ -147,7 +150,7 @@ export type PathMessage =
   /** SR to RP, back along `path`, of which each node takes itself off, the last first; RP to C. */
   | { kind: 'polled'; request: number; path: readonly Id[]; answer: PollAnswer }
 
-/** What a sender's root answers to a poll. */
+/** What a sender's root answers to a poll, and a receiver's root to a recall. */
 export type PollAnswer =
   /** A piece of the items; more follow. Pieces count from 0. */
   | { kind: 'piece'; index: number; items: string }
@@ -165,7 +168,9 @@ export type PollAnswer =
       /** Over how long a time the next poll should be spread. */
       desynchronisationMs: number
     }
-  /** The root has not heard of such a sender. */
+  /** To a recall: the last piece of the backlog's items, or of the preview's digests; without `items` nothing waits there. */
+  | { kind: 'backlog'; index: number; items?: string }
+  /** The root has not heard of such a sender, or of such a receiver. */
   | { kind: 'unknown' }
   /** Too many ask: come again after so long. */
   | { kind: 'busy'; retryAfterMs: number }
@@ -190,11 +195,24 @@ export type RoutedMessage =
       pending?: boolean
       /** The receiver is detached: what comes for it waits at its root. */
       away?: boolean
+      /** What waited while it was away stays at its root until it is recalled; unless told, it comes in order. */
+      backlog?: 'digest-first'
     }
   /** `to`: that node is the receiver's root now. */
   | { kind: 'unsubscribe'; sid: Id; rid: Id; proxy: Id; to?: Id }
   /** RP to SR. `owner` is the client that asks; `path` the nodes that passed it on, RP first. */
   | { kind: 'poll'; request: number; sid: Id; owner: Id; path: readonly Id[]; since?: Cursor }
+  /** RP to RR, as a poll. */
+  | {
+      kind: 'recall'
+      request: number
+      sid: Id
+      rid: Id
+      owner: Id
+      path: readonly Id[]
+      since?: Cursor
+      preview?: boolean
+    }
 
 /** Messages of a link. */
 export type LinkMessage =

@@ -172,10 +172,17 @@ export class OverlayNode implements Core, Host {
     return Math.max(this.#clients.fill, this.#budget.bytes / this.#budget.limitBytes)
   }
 
+  /** Whether any other node stays, as far as this one has heard. */
+  get hasOthers(): boolean {
+    return this.#surroundings.members().some(({ id }) => !this.#leavers.has(id))
+  }
+
   /** Whether nothing is here any more that would be lost with this node, as far as it has told the others that it leaves. */
   get isIdle(): boolean {
+    // Senders whose clients are gone have nothing that is not with their roots.
+    const isNobodySending = this.#clients.fill === 0 && this.#budget.bytes === 0
     return (
-      this.#senderProxy.isIdle &&
+      (this.#senderProxy.isIdle || isNobodySending) &&
       this.#receiverProxy.isIdle &&
       this.#receiverRoot.isIdle &&
       this.#forest.isIdle
@@ -439,6 +446,9 @@ export class OverlayNode implements Core, Host {
       case 'poll':
         this.#pollProxy.poll(client.id, message)
         break
+      case 'recall':
+        this.#pollProxy.recall(client.id, message)
+        break
     }
   }
 
@@ -523,7 +533,8 @@ export class OverlayNode implements Core, Host {
     const { key, hops, origin, message: routed } = message
     const next = routed.kind === 'unsubscribe' ? undefined : this.nextHop(key)
     if (next !== undefined) {
-      const passed = routed.kind === 'poll' ? { ...routed, path: [...routed.path, this.id] } : routed
+      const isAsked = routed.kind === 'poll' || routed.kind === 'recall'
+      const passed = isAsked ? { ...routed, path: [...routed.path, this.id] } : routed
       if (hops < MAX_HOPS) this.tell(next, { ...message, hops: hops + 1, message: passed })
       return
     }
@@ -548,6 +559,9 @@ export class OverlayNode implements Core, Host {
         return false
       case 'poll':
         this.#senderRoot.poll(message)
+        return false
+      case 'recall':
+        this.#receiverRoot.recall(message)
         return false
     }
   }

@@ -94,6 +94,11 @@ export class PeerLink {
     return this.#unsendable
   }
 
+  /** The smallest round trip of late, in milliseconds; infinite before the first. */
+  get roundTripMs(): number {
+    return this.#connection?.window.roundTripMs ?? Number.POSITIVE_INFINITY
+  }
+
   /** How long the peer has been away, in milliseconds; 0 while it is there. */
   get awayMs(): number {
     return this.#awayAt === undefined ? 0 : this.#surroundings.now() - this.#awayAt

@@ -1,11 +1,12 @@
-// A node as the proxy of those who pull: it takes polls of attached clients towards the senders' roots, and the answers
-// back to the clients. Nodes between keep nothing: a poll remembers its way.
+// A node as the proxy of those who pull: it takes polls of attached clients towards the senders' roots, recalls towards
+// their receivers' roots, and the answers back to the clients. Nodes between keep nothing: a poll remembers its way.
 import type { ClientMessage, PathMessage, PollAnswer } from './control.ts'
 import type { Host } from './host.ts'
 import type { Id } from './id.ts'
 import { POLL_BYTES, PollLoad } from './poll-load.ts'
 
 type Poll = Extract<ClientMessage, { kind: 'poll' }>
+type Recall = Extract<ClientMessage, { kind: 'recall' }>
 type Polled = Extract<PathMessage, { kind: 'polled' }>
 
 /** Polls of one client, and of all, that wait for an answer. */
@@ -23,7 +24,8 @@ interface Pending {
   readonly client: Id
   /** The client's own number. */
   readonly request: number
-  readonly sid: Id
+  /** Whose root it is; undefined for a recall, which a receiver's root answers. */
+  readonly sid: Id | undefined
   readonly at: number
 }
 
@@ -55,7 +57,20 @@ export class PollProxy {
     return this.#askers.size
   }
 
-  poll(client: Id, { request, sid, since }: Poll): void {
+  poll(client: Id, { request: own, ...poll }: Poll): void {
+    const request = this.#admit(client, own, poll.sid)
+    // `owner` is who the connection says it is.
+    if (request !== undefined) this.#host.route(poll.sid, { ...poll, request, owner: client, path: [] })
+  }
+
+  /** As a poll, but of the root of one of the client's receivers. */
+  recall(client: Id, { request: own, ...recall }: Recall): void {
+    const request = this.#admit(client, own, undefined)
+    if (request !== undefined) this.#host.route(recall.rid, { ...recall, request, owner: client, path: [] })
+  }
+
+  /** This node's number for it; undefined when there are too many. */
+  #admit(client: Id, request: number, sid: Id | undefined): number | undefined {
     const now = this.#host.now()
     const asker = this.#askerOf(client, now)
     if (
@@ -64,15 +79,12 @@ export class PollProxy {
       asker.load.queueMs(now) > MAX_CLIENT_QUEUE_MS
     ) {
       this.#tell(client, request, { kind: 'busy', retryAfterMs: RETRY_AFTER_MS })
-      return
+      return undefined
     }
     asker.pending++
     asker.load.answered(0, now)
     this.#pending.set(++this.#requests, { client, request, sid, at: now })
-    const from = since === undefined ? {} : { since }
-    // `owner` is who the connection says it is.
-    const asked = { request: this.#requests, sid, owner: client, path: [], ...from }
-    this.#host.route(sid, { kind: 'poll', ...asked })
+    return this.#requests
   }
 
   /** An answer, or a piece of one. */
@@ -81,7 +93,8 @@ export class PollProxy {
     if (pending === undefined) return
     if (answer.kind !== 'piece') this.#forget(request, pending)
     // A root that has not heard of a sender which others have heard of has only just become its root.
-    const isSoon = answer.kind === 'unknown' && this.#isAnnounced(pending.sid)
+    const { sid } = pending
+    const isSoon = answer.kind === 'unknown' && sid !== undefined && this.#isAnnounced(sid)
     const told: PollAnswer = isSoon ? { kind: 'busy', retryAfterMs: RETRY_AFTER_MS } : answer
     this.#tell(pending.client, pending.request, told)
   }

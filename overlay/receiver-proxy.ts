@@ -24,6 +24,7 @@ interface Subscription {
   readonly policy: Policy
   readonly generation: number
   readonly cursor: Cursor | undefined
+  readonly backlog: 'digest-first' | undefined
   root: Id | undefined
   /** The root that comes next, when the one before has sent everything up to where it begins. */
   next: NextRoot | undefined
@@ -85,7 +86,8 @@ export class ReceiverProxy {
     return this.#subscriptions.has(receiver)
   }
 
-  subscribe(client: Peer, { sid, rid, name, policy: spec, generation, cursor }: Subscribe): void {
+  subscribe(client: Peer, message: Subscribe): void {
+    const { sid, rid, name, policy: spec, generation, cursor, backlog } = message
     try {
       if (idOfEndpoint(client.key, name) !== rid)
         throw new Error(`"${name}" is not the name of this receiver`)
@@ -101,6 +103,7 @@ export class ReceiverProxy {
         policy,
         generation,
         cursor,
+        backlog,
         root: undefined,
         next: undefined,
         isStanding: false,
@@ -326,11 +329,13 @@ export class ReceiverProxy {
     this.#ask(subscription)
   }
 
-  #ask({ sid, rid, client, policy, generation, cursor, isStanding, isAway }: Subscription): void {
+  #ask(subscription: Subscription): void {
+    const { sid, rid, client, policy, generation, cursor, backlog, isStanding, isAway } = subscription
     const at = {
       ...(cursor === undefined ? {} : { cursor }),
       ...(isStanding ? {} : { pending: true }),
       ...(isAway ? { away: true } : {}),
+      ...(backlog === undefined ? {} : { backlog }),
     }
     const proxy = this.#host.id
     this.#host.route(rid, {

@@ -5,6 +5,7 @@
 import { type Cursor, type Item, laterOf } from '../buffers/item.ts'
 import type { RemoteBuffer } from '../buffers/remote-buffer.ts'
 import type { Policy, PolicySpec } from '../policies/policy.ts'
+import { Backlogs, type Recall } from './backlogs.ts'
 import type { RoutedMessage } from './control.ts'
 import type { Forest } from './forest.ts'
 import { HANDOVER_MS, type Host, LEASE_MS } from './host.ts'
@@ -21,6 +22,10 @@ interface Subscription extends Inheritance {
   isStanding: boolean
   /** Whether it is detached: then its queue waits. */
   isAway: boolean
+  /** Whether what waits while it is away stays here until it is recalled. */
+  isDigestFirst: boolean
+  /** Whether it was away and attached again, and what waits is still to follow. */
+  isReturning: boolean
   /** The proxies it left that still have something for it, the first one first; meanwhile its queue waits. */
   left: Left[]
   /** Whether its proxy was sent something by another: it may have that without a connection to this node. */
@@ -28,6 +33,9 @@ interface Subscription extends Inheritance {
   /** Whether another node is its root, and only what waited here is still to go there. */
   isOver: boolean
 }
+
+/** What is about to follow a receiver is asked for again after so long. */
+const SOON_MS = 200
 
 interface Left {
   readonly proxy: Id
@@ -45,21 +53,24 @@ export class ReceiverRoot {
   /** Those that have left a proxy that still has something for them. */
   readonly #leaving = new Set<Subscription>()
   readonly #succession: Succession
+  readonly #backlogs: Backlogs
 
   constructor(host: Host, rpb: RemoteBuffer, forest: Forest, mirrors: Mirrors) {
     this.#host = host
     this.#rpb = rpb
     this.#forest = forest
     this.#succession = new Succession(host, rpb, mirrors)
+    this.#backlogs = new Backlogs(host, rpb)
   }
 
-  /** Senders that receivers have whose root is here, with those of them that move. */
+  /** Senders that receivers have whose root is here, with those of them that move or are recalling. */
   get size(): number {
-    return this.#bySender.size + this.#leaving.size
+    return this.#bySender.size + this.#leaving.size + this.#backlogs.size
   }
 
   subscribe(message: Subscribe): void {
     const { sid, rid, proxy, owner, policy: spec, generation, cursor, pending, away } = message
+    const isDigestFirst = message.backlog === 'digest-first'
     const known = this.#find(sid, rid) ?? this.#adopt(message)
     if (known !== undefined && known.generation > generation) {
       // What it has is collected, or about to be.
@@ -80,6 +91,9 @@ export class ReceiverRoot {
     if (known !== undefined && known.policy.hash === this.#compile(spec)?.hash) {
       known.heardAt = this.#host.now()
       known.isOver = false
+      known.isDigestFirst = isDigestFirst
+      // Of one that was away only by what this node thought, the client knows nothing.
+      if (known.isAway && known.generation < generation) known.isReturning = true
       const isBack = known.isAway && away !== true
       const isNew = known.generation < generation || known.proxy !== proxy || isBack
       known.generation = generation
@@ -110,6 +124,8 @@ export class ReceiverRoot {
       isStanding: false,
       isGranted: false,
       isAway: away === true,
+      isDigestFirst,
+      isReturning: false,
       left: [],
       wasSent: false,
       first: undefined,
@@ -149,6 +165,16 @@ export class ReceiverRoot {
   suspend(proxy: Id, sid: Id, rid: Id, generation: number): void {
     const known = this.#find(sid, rid)
     if (known?.proxy === proxy && known.generation <= generation && !known.isAway) this.#detach(known)
+  }
+
+  /** The receiver's client asks for what waited while it was away. */
+  recall(recall: Recall): void {
+    const { sid, rid, owner, path } = recall
+    const known = this.#find(sid, rid)
+    if (known === undefined || known.owner !== owner) this.#backlogs.tell(recall, { kind: 'unknown' })
+    else if (known.isAway || known.isReturning || known.proxy !== (path[0] ?? this.#host.id))
+      this.#backlogs.tell(recall, { kind: 'busy', retryAfterMs: SOON_MS })
+    else this.#backlogs.recall(recall)
   }
 
   /** Another root has a receiver that is away, and this node would be its root next, or is already. */
@@ -339,7 +365,11 @@ export class ReceiverRoot {
     const { key, rid, proxy, cursor, first, isAway, isGranted, left } = subscription
     if (left.length > 0) return
     this.#leaving.delete(subscription)
-    if (isGranted && !isAway) this.#rpb.resume(key, rid, this.#host.linkTo(proxy), laterOf(first, cursor))
+    if (!isGranted || isAway) return
+    const next = laterOf(first, cursor)
+    if (subscription.isReturning && subscription.isDigestFirst) this.#backlogs.keep(subscription, next)
+    subscription.isReturning = false
+    this.#rpb.resume(key, rid, this.#host.linkTo(proxy), next)
   }
 
   #grant(tree: Tree, subscription: Subscription, first: Cursor | undefined): void {
@@ -376,6 +406,7 @@ export class ReceiverRoot {
     const { sid, rid, policy } = subscription
     this.#leaving.delete(subscription)
     this.#succession.forget(subscription)
+    this.#backlogs.drop(sid, rid)
     const subscriptions = this.#bySender.get(sid)!
     subscriptions.delete(rid)
     if (subscriptions.size === 0) this.#bySender.delete(sid)
@@ -391,6 +422,8 @@ export class ReceiverRoot {
       isStanding: true,
       isAway: true,
       isOver: false,
+      isDigestFirst: false,
+      isReturning: false,
       left: [],
       wasSent: false,
     }

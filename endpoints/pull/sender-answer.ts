@@ -27,6 +27,8 @@ export function answerOf(outcome: PollOutcome, since: Cursor | undefined): Answe
       throw new SpillwayError('REFUSED', outcome.reason)
     case 'failed':
       throw new SpillwayError('UNREACHABLE', outcome.reason)
+    case 'backlog':
+      throw new SpillwayError('UNREACHABLE', 'that is no answer to a poll')
   }
 }
 

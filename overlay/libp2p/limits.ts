@@ -33,6 +33,8 @@ export interface TransportLimits {
   readonly addressDialMs: number
   /** Enough to step around some dead addresses, few enough for each handshake to come to its end. */
   readonly parallelDials: number
+  /** Within this time a node that is measured has to be dialled and to answer; one that takes longer is no better one. */
+  readonly measureMs: number
   /** How often a dial starts again because its connection went away under it. */
   readonly dialTries: number
   /** How long a peer that is hung up may take what was still sent to it. */
@@ -81,6 +83,7 @@ export const DEFAULT_LIMITS: TransportLimits = {
   dialMs: 10_000,
   addressDialMs: 5_000,
   parallelDials: 32,
+  measureMs: 5_000,
   dialTries: 3,
   closeMs: 1_000,
   greetingMs: 5_000,

@@ -125,8 +125,13 @@ export class Sessions {
     const states = [...this.#states.values()]
     this.#states.clear()
     for (const state of states) if (state.kind === 'reaching') giveUp(state.attempt, new Error('stopped'))
+    const sessions = states.flatMap((state) => (state.kind === 'open' ? [state.session] : []))
     await Promise.all(
-      states.map((state) => (state.kind === 'open' ? state.session.close(signal) : undefined)),
+      sessions.map(async (session) => {
+        await session.close(signal)
+        // With the connection goes what the peer has got and not read: it answers when it has read all.
+        await session.isAnswered(signal)
+      }),
     )
   }
 

@@ -15,6 +15,7 @@ import { DEFAULT_LIMITS, noCounts, type TransportCounters, type TransportLimits 
 import type { Member } from './membership.ts'
 import { newKey } from './new-key.ts'
 import type { NodeServing, NodeServingInit } from './node-serving.ts'
+import { dialNode, isDialable, roundTripMs } from './round-trip.ts'
 import { peerOf, Sessions } from './sessions.ts'
 import { pause } from './waiting.ts'
 
@@ -64,6 +65,13 @@ export interface Transport<C extends Core = Core> {
   meet(address: string, signal?: AbortSignal): Promise<Id>
   /** Resolves when a node is connected, rejects when it cannot be. */
   reach(node: Id, signal?: AbortSignal): Promise<void>
+  /** Of these addresses, those that can be dialled from here. */
+  dialable(addresses: readonly string[]): Promise<readonly string[]>
+  /**
+   * The smallest of some round trips to a node, in milliseconds: on the connection there is, or on one to the first address
+   * where that node answers, which is closed again. Rejects when it does not answer.
+   */
+  roundTripMs(node: Id, addresses?: readonly string[]): Promise<number>
   /** Cuts all connections. */
   cut(): Promise<void>
   /** All nodes that announced themselves, this one too. */
@@ -184,6 +192,26 @@ class Libp2pTransport<C extends Core> implements Transport<C> {
     const giveUp = () => this.#sessions.hangUp(id)
     signal?.addEventListener('abort', giveUp)
     await this.#sessions.reach(id).finally(() => signal?.removeEventListener('abort', giveUp))
+  }
+
+  async dialable(addresses: readonly string[]): Promise<readonly string[]> {
+    const are = await Promise.all(addresses.map((address) => isDialable(this.libp2p, address)))
+    return addresses.filter((_, i) => are[i])
+  }
+
+  async roundTripMs(node: Id, addresses: readonly string[] = []): Promise<number> {
+    const signal = AbortSignal.timeout(this.#limits.measureMs)
+    const known = this.#nodes.peerId(node)
+    const open = known === undefined ? [] : this.libp2p.getConnections(known)
+    if (open[0] !== undefined) return await roundTripMs(open[0], signal)
+    const connection = await dialNode(this.libp2p, node, addresses, signal)
+    try {
+      return await roundTripMs(connection, signal)
+    } finally {
+      // Meanwhile the client may have moved there.
+      if (!this.#sessions.has(node))
+        void connection.close({ signal }).catch((error) => connection.abort(error))
+    }
   }
 
   async cut(): Promise<void> {

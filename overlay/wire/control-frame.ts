@@ -76,6 +76,7 @@ const nodeInfo = record<NodeInfo>({
 })
 const classes = list(record<ClassSpec>({ hash: id, policy: optional(policy) }), controlLimits.classes)
 
+const backlog = optional(oneOf('digest-first'))
 const path = ids(controlLimits.hops)
 const waitMs = count(controlLimits.waitMs)
 const index = count(controlLimits.pieces - 1)
@@ -93,6 +94,7 @@ const pollAnswer = kinds<PollAnswer>({
     phaseAdjustmentMs: count(),
     desynchronisationMs: waitMs,
   },
+  backlog: { index, items: optional(piece) },
   unknown: {},
   busy: { retryAfterMs: waitMs },
   denied: { reason },
@@ -111,16 +113,26 @@ const routedMessage = kinds<RoutedMessage>({
     cursor: optional(cursor),
     pending: optional(flag),
     away: optional(flag),
+    backlog,
   },
   unsubscribe: { sid: id, rid: id, proxy: id, to: optional(id) },
   poll: { request: count(), sid: id, owner: id, path, since: optional(cursor) },
+  recall: {
+    request: count(),
+    sid: id,
+    rid: id,
+    owner: id,
+    path,
+    since: optional(cursor),
+    preview: optional(flag),
+  },
 })
 
 const controlMessage = kinds<ControlMessage>({
   open: { sid: id, name, tags, epoch: count(), next: count(), generation: count(), allow },
   opened: { sid: id },
   close: { sid: id },
-  subscribe: { sid: id, rid: id, name, policy, generation: count(), cursor: optional(cursor) },
+  subscribe: { sid: id, rid: id, name, policy, generation: count(), cursor: optional(cursor), backlog },
   unsubscribe: { sid: id, rid: id },
   detach: { generation: count() },
   others: { load: finite, nodes: list(nodeInfo, controlLimits.nodes), move: optional(flag) },
@@ -135,6 +147,7 @@ const controlMessage = kinds<ControlMessage>({
   list: { request: count() },
   senders: { request: count(), senders: list(senderInfo, controlLimits.senders), last: flag },
   poll: { request: count(), sid: id, since: optional(cursor) },
+  recall: { request: count(), sid: id, rid: id, since: optional(cursor), preview: optional(flag) },
   polled: { request: count(), path, answer: pollAnswer },
   route: { key: id, hops: count(controlLimits.hops), origin: id, message: routedMessage },
   rooted: { key: id },

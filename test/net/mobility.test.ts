@@ -1,6 +1,7 @@
 // Clients that come, go and reappear elsewhere, over real connections.
 import { expect, onTestFinished, test } from 'vitest'
 import { type Client, connect, createNode, type Node } from '../../index.ts'
+import { relayTo } from './relay.ts'
 
 const MEET_MS = 2_000
 
@@ -79,6 +80,29 @@ test('what comes while a client is detached waits for it, and what it publishes 
   expect(told).toEqual(['detached', 'attached'])
 })
 
+test('what was published while a client had departed is one gap that says so', {
+  timeout: 60_000,
+}, async () => {
+  const [node] = (await overlay(1)) as [Node]
+  const sender = (await clientAt(node)).sender('ticks', { n: 'number' })
+  const client = await clientAt(node)
+  const receiver = client.subscribe(sender.id)
+  await Promise.all([sender.opened, receiver.subscribed])
+  sender.publish({ n: 1 })
+  expect(await receiver.next()).toMatchObject({ kind: 'event', seq: 1 })
+  const departed = new Promise<void>((resolve) => void client.on('departed', resolve))
+  client.detach()
+  await departed
+  // Its node counts for itself, and may be a heartbeat behind.
+  await new Promise((resolve) => setTimeout(resolve, MEET_MS))
+  for (let n = 2; n <= 10; n++) sender.publish({ n })
+  await client.attach()
+  const publishing = setInterval(() => sender.publish({ n: 0 }), 50)
+  onTestFinished(() => clearInterval(publishing))
+  expect(await receiver.next()).toMatchObject({ kind: 'gap', from: 2, cause: 'departed' })
+  expect(await receiver.next()).toMatchObject({ kind: 'event' })
+})
+
 test('a client that is sent to where nobody answers stays attached where it is', async () => {
   const [node] = (await overlay(1)) as [Node]
   const client = await clientAt(node)
@@ -89,4 +113,35 @@ test('a client that is sent to where nobody answers stays attached where it is',
   const sender = client.sender('ticks', { n: 'number' })
   await sender.opened
   expect(told).toEqual([])
+})
+
+test('a client on its way to a node that is silent goes on where it is, and stays there', async () => {
+  const [here, there] = (await overlay(2)) as [Node, Node]
+  const { relay, address } = await relayTo(there.addresses[0]!)
+  const client = await clientAt(here)
+  const sender = (await clientAt(here)).sender('ticks', { n: 'number' })
+  const receiver = client.subscribe(sender.id)
+  await Promise.all([sender.opened, receiver.subscribed])
+  // The way back leaves a connection that looks as if somebody was there, once the session on it is closed.
+  await client.attach(address)
+  await client.attach(here.addresses[0])
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  relay.silence()
+  const told: string[] = []
+  for (const state of ['attached', 'detached', 'departed'] as const) client.on(state, () => told.push(state))
+  let isOver = false
+  const going = client.attach(address).catch((error) => error)
+  void going.then(() => {
+    isOver = true
+  })
+  for (let n = 1; n <= 20; n++) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const publishedAt = performance.now()
+    sender.publish({ n })
+    expect(await receiver.next()).toMatchObject({ kind: 'event', seq: n })
+    expect(performance.now() - publishedAt).toBeLessThan(1_000)
+  }
+  expect(isOver).toBe(false)
+  expect(await going).toMatchObject({ code: 'UNREACHABLE' })
+  expect([client.state, told]).toEqual(['attached', []])
 })

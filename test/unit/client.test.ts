@@ -157,6 +157,12 @@ test.each<[string, () => Promise<unknown>, string]>([
     'queue.items: expected a whole number from 1, got 0',
   ],
   ['no budget', () => createNode({ budgetBytes: 1 }), 'budgetBytes: expected a whole number from 1048576'],
+  ['no clients', () => createNode({ maxClients: 0 }), 'maxClients: expected a whole number from 1, got 0'],
+  [
+    'no',
+    () => connect(ADDRESS, { roams: 'no' } as object),
+    'roams: expected true or false, got the text "no"',
+  ],
   ['xyz', () => createNode({ allowPeers: ['xyz'] }), 'expected a peer id, as it stands after /p2p/'],
   ['keys', () => connect(ADDRESS, { keys: 'a' } as object), 'unknown option "keys" (did you mean "key"?)'],
   [

@@ -215,6 +215,36 @@ describe('repair', () => {
   })
 })
 
+describe('a digest of what was missing', () => {
+  it('turns its gap into something digested', () => {
+    const receipt = receiptAt(2)
+    receipt.event(1, 20)
+    const found = digest(5, 9)
+    expect(receipt.repairDigest(found)).toBe(found)
+    expect(receipt.missing).toEqual([gap(3, 4), gap(10, 19)])
+    expect(receipt.epochs).toEqual([{ epoch: 1, first: 1, last: 20, delivered: 3, digested: 5, gaps: 12 }])
+    expect(receipt.cursor).toEqual({ epoch: 1, seq: 21 })
+  })
+
+  it('counts only what was still missing of it', () => {
+    const receipt = receiptAt(2)
+    receipt.event(1, 10)
+    receipt.repair(1, 5)
+    receipt.repair(1, 9)
+    expect(receipt.repairDigest(digest(2, 9))).toMatchObject({ from: 3, to: 8, overlaps: 3 })
+    expect(receipt.epochs).toEqual([{ epoch: 1, first: 1, last: 10, delivered: 5, digested: 5, gaps: 0 }])
+    expect([receipt.missing, receipt.late]).toEqual([[], 3])
+  })
+
+  it('is refused when nothing of it was missing', () => {
+    const receipt = receiptAt(4)
+    expect(receipt.repairDigest(digest(2, 3))).toBeUndefined()
+    expect(receipt.repairDigest(digest(5, 9))).toBeUndefined()
+    expect(receipt.repairDigest(digest(0, 3))).toBeUndefined()
+    expect(receipt.epochs).toEqual([{ epoch: 1, first: 1, last: 4, delivered: 4, digested: 0, gaps: 0 }])
+  })
+})
+
 describe('numbers that cannot be', () => {
   it.each([
     [1, 0],
@@ -296,6 +326,7 @@ describe('whatever arrives,', () => {
     fc.record({ kind: fc.constant('digest' as const), epoch, from: seq, to: seq }),
     fc.record({ kind: fc.constant('marker' as const), epoch, highest: seq, end: fc.boolean() }),
     fc.record({ kind: fc.constant('repair' as const), epoch, seq }),
+    fc.record({ kind: fc.constant('found' as const), epoch, from: seq, to: seq }),
   )
   const start = fc.option(
     fc.record({ epoch: fc.integer({ min: 1, max: 2 }), seq: fc.integer({ min: 1, max: 9 }) }),
@@ -322,6 +353,7 @@ describe('whatever arrives,', () => {
             const accepted = receipt.digest(digest(one.from, one.to, { epoch: one.epoch }))
             if (accepted !== undefined) advance(accepted.epoch, accepted.from, accepted.to)
           } else if (one.kind === 'marker') receipt.marker(one)
+          else if (one.kind === 'found') receipt.repairDigest(digest(one.from, one.to, { epoch: one.epoch }))
           else if (receipt.repair(one.epoch, one.seq)) {
             expect(delivered.has(`${one.epoch} ${one.seq}`)).toBe(false)
             delivered.add(`${one.epoch} ${one.seq}`)

@@ -17,7 +17,7 @@ function subscribed() {
     buffer.enqueue('s', stream.publish(count))
     subscription.arrived()
   }
-  return { subscription, stream, publish }
+  return { subscription, buffer, stream, publish }
 }
 
 function seqOf(item: Delivered | undefined): number | undefined {
@@ -92,5 +92,57 @@ describe('a subscription', () => {
     expect(taken).toEqual(['event 1', 'gap 2', 'event 3'].slice(0, kind === 'gap' ? 2 : 3))
     const delivered = kind === 'gap' ? 1 : 2
     expect(subscription.receipt).toMatchObject([{ delivered, gaps: 1, last: delivered + 1 }])
+  })
+})
+
+describe('the gap of a client that had departed', () => {
+  const gapsOf = async (subscription: Subscription, items: number) => {
+    const gaps: object[] = []
+    for (let i = 0; i < items; i++) {
+      const item = await subscription.next()
+      if (item?.kind === 'gap') gaps.push(item)
+    }
+    return gaps
+  }
+
+  it('says so, and no other', async () => {
+    const { subscription, stream, publish } = subscribed()
+    publish(1)
+    stream.skip(2)
+    publish(1)
+    // What waits when it departs still comes, with the gap before.
+    subscription.departed()
+    stream.skip(3)
+    publish(1)
+    stream.skip(4)
+    publish(1)
+    expect(await gapsOf(subscription, 7)).toEqual([
+      { kind: 'gap', epoch: 1, from: 2, to: 3, count: 2 },
+      { kind: 'gap', epoch: 1, from: 5, to: 7, count: 3, cause: 'departed' },
+      { kind: 'gap', epoch: 1, from: 9, to: 12, count: 4 },
+    ])
+  })
+
+  it('is none when nothing was lost, and then the next gap is another', async () => {
+    const { subscription, stream, publish } = subscribed()
+    publish(1)
+    subscription.departed()
+    publish(1)
+    stream.skip(1)
+    publish(1)
+    expect(await gapsOf(subscription, 4)).toEqual([{ kind: 'gap', epoch: 1, from: 3, to: 3, count: 1 }])
+  })
+
+  it('begins with 1 when the sender has started anew meanwhile', async () => {
+    const { subscription, buffer, publish } = subscribed()
+    publish(1)
+    subscription.departed()
+    const again = new Stream()
+    again.epoch = 2
+    buffer.enqueue('s', again.skip(5).publish(1))
+    subscription.arrived()
+    expect(await gapsOf(subscription, 3)).toEqual([
+      { kind: 'gap', epoch: 2, from: 1, to: 5, count: 5, cause: 'departed' },
+    ])
   })
 })

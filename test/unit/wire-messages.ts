@@ -70,6 +70,9 @@ export const answers: { readonly [K in PollAnswer['kind']]: fc.Arbitrary<AnswerO
     },
     ['items'],
   ),
+  backlog: aRecord<AnswerOf<'backlog'>>({ kind: kind('backlog'), index: fc.nat(31), items: piece }, [
+    'items',
+  ]),
   unknown: aRecord<AnswerOf<'unknown'>>({ kind: kind('unknown') }),
   busy: aRecord<AnswerOf<'busy'>>({ kind: kind('busy'), retryAfterMs: waitMs }),
   denied: aRecord<AnswerOf<'denied'>>({ kind: kind('denied'), reason: name }),
@@ -94,8 +97,9 @@ export const routed: { readonly [K in RoutedMessage['kind']]: fc.Arbitrary<Route
       cursor,
       pending: fc.boolean(),
       away: fc.boolean(),
+      backlog: fc.constant('digest-first'),
     },
-    ['cursor', 'pending', 'away'],
+    ['cursor', 'pending', 'away', 'backlog'],
   ),
   unsubscribe: aRecord<RoutedOf<'unsubscribe'>>(
     { kind: kind('unsubscribe'), sid: anId, rid: anId, proxy: anId, to: anId },
@@ -104,6 +108,19 @@ export const routed: { readonly [K in RoutedMessage['kind']]: fc.Arbitrary<Route
   poll: aRecord<RoutedOf<'poll'>>(
     { kind: kind('poll'), request: aCount, sid: anId, owner: anId, path: ids, since: cursor },
     ['since'],
+  ),
+  recall: aRecord<RoutedOf<'recall'>>(
+    {
+      kind: kind('recall'),
+      request: aCount,
+      sid: anId,
+      rid: anId,
+      owner: anId,
+      path: ids,
+      since: cursor,
+      preview: fc.boolean(),
+    },
+    ['since', 'preview'],
   ),
 }
 
@@ -125,8 +142,17 @@ export const messages: { readonly [K in ControlMessage['kind']]: fc.Arbitrary<Of
   opened: aRecord<Of<'opened'>>({ kind: kind('opened'), sid: anId }),
   close: aRecord<Of<'close'>>({ kind: kind('close'), sid: anId }),
   subscribe: aRecord<Of<'subscribe'>>(
-    { kind: kind('subscribe'), sid: anId, rid: anId, name, policy, generation: aCount, cursor },
-    ['cursor'],
+    {
+      kind: kind('subscribe'),
+      sid: anId,
+      rid: anId,
+      name,
+      policy,
+      generation: aCount,
+      cursor,
+      backlog: fc.constant('digest-first'),
+    },
+    ['cursor', 'backlog'],
   ),
   unsubscribe: aRecord<Of<'unsubscribe'>>({ kind: kind('unsubscribe'), sid: anId, rid: anId }),
   detach: aRecord<Of<'detach'>>({ kind: kind('detach'), generation: aCount }),
@@ -181,6 +207,10 @@ export const messages: { readonly [K in ControlMessage['kind']]: fc.Arbitrary<Of
     last: fc.boolean(),
   }),
   poll: aRecord<Of<'poll'>>({ kind: kind('poll'), request: aCount, sid: anId, since: cursor }, ['since']),
+  recall: aRecord<Of<'recall'>>(
+    { kind: kind('recall'), request: aCount, sid: anId, rid: anId, since: cursor, preview: fc.boolean() },
+    ['since', 'preview'],
+  ),
   polled: aRecord<Of<'polled'>>({
     kind: kind('polled'),
     request: aCount,
