@@ -2,6 +2,7 @@
 // nodes, and sends them on to those when it is about to leave, or has more of them than it wants.
 import type { ControlMessage, NodeInfo } from './control.ts'
 import type { Id } from './id.ts'
+import { controlLimits } from './wire/limits.ts'
 
 export type ClientState = 'attached' | 'detached' | 'departed'
 
@@ -48,7 +49,7 @@ export class Clients {
 
   /** How many are attached, of those that may be. */
   get fill(): number {
-    return this.#attached / this.#max
+    return this.#max === 0 ? 1 : this.#attached / this.#max
   }
 
   become(client: Id, state: ClientState): void {
@@ -83,7 +84,7 @@ export class Clients {
   }
 
   #tell(client: Id, isSentOn: boolean): void {
-    this.#pool ??= this.#roomiest(this.#host.members(), POOL_NODES)
+    this.#pool ??= this.#roomiest(this.#host.members(), POOL_NODES).map(tellable)
     const nodes = this.#roomiest(this.#pool, TOLD_NODES)
     const isTakenIn = this.#isLeaving || nodes.some(({ load }) => load < HAS_ROOM)
     const move = isSentOn && isTakenIn && nodes.length > 0 ? { move: true } : {}
@@ -95,4 +96,10 @@ export class Clients {
     const sorted = blurred.sort((a, b) => a.load - b.load).slice(0, count)
     return sorted.map(({ node }) => node)
   }
+}
+
+/** A node announces whatever addresses its machine has; a message to a client has room for some. */
+function tellable({ id, addresses, load }: NodeInfo): NodeInfo {
+  const fitting = addresses.filter(({ length }) => length <= controlLimits.address)
+  return { id, addresses: fitting.slice(0, controlLimits.addresses), load }
 }

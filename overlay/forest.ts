@@ -3,9 +3,10 @@ import type { Cursor, Item } from '../buffers/item.ts'
 import type { RemoteBuffer } from '../buffers/remote-buffer.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { ClassSpec, ControlMessage } from './control.ts'
+import type { Part } from './early.ts'
 import type { Host } from './host.ts'
 import type { Id } from './id.ts'
-import { type Part, Tree, type TreeHost } from './tree.ts'
+import { Tree, type TreeHost } from './tree.ts'
 
 /** Told what happens to classes that this node's own receivers want. */
 export interface LocalWants {

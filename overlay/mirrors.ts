@@ -1,7 +1,7 @@
 // Copies of the queues that wait at the roots of receivers that are away (PACK section 3: "buffers the data for the
 // detached receiver on its root"), so that they outlive the root. A root keeps one at the node that would be root
 // after it, in step with its own, through SIB. Here are both ends: what a root mirrors, and what it has of others.
-import type { Cursor, Item } from '../buffers/item.ts'
+import type { Item } from '../buffers/item.ts'
 import type { RemoteBuffer } from '../buffers/remote-buffer.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { PathMessage } from './control.ts'
@@ -104,8 +104,9 @@ export class Mirrors {
     this.#sib.unsubscribe(sid + rid, rid)
   }
 
-  copyOf(sid: Id, rid: Id): Copy | undefined {
-    return this.#copies.get(sid + rid)
+  /** By the IDs of sender and receiver behind one another. */
+  copyOf(key: string): Copy | undefined {
+    return this.#copies.get(key)
   }
 
   /** Another root has told of a queue. Whether it is new here, and taken. */
@@ -118,20 +119,12 @@ export class Mirrors {
   }
 
   /** The copy is the queue now, or is needed no more. */
-  forget(sid: Id, rid: Id): void {
-    this.#copies.delete(sid + rid)
+  forget(key: string): void {
+    this.#copies.delete(key)
   }
 
   /** Those that were not heard of since `before`. */
   stale(before: number): Copy[] {
     return [...this.#copies.values()].filter(({ heardAt }) => heardAt < before)
   }
-}
-
-/** Where the next root begins, and what came to it meanwhile: it waits until the copy has reached that. */
-export interface Catching {
-  readonly root: Id
-  readonly since: number
-  until: Cursor | undefined
-  readonly early: { readonly rid: string | undefined; readonly items: readonly Item[] }[]
 }

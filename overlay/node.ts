@@ -149,7 +149,7 @@ export class OverlayNode implements Core, Host {
         if (isRoot) this.#senderRoot.deliver(sid, rid, items)
       },
     }
-    this.#pollProxy = new PollProxy(this, (sid) => this.#isAnnounced(sid))
+    this.#pollProxy = new PollProxy(this, (sid) => this.isAnnounced(sid))
     this.#beats = Math.floor(surroundings.random() * (REFRESH_MS / HEARTBEAT_MS))
     surroundings.after(HEARTBEAT_MS * surroundings.random(), () => this.#beat())
   }
@@ -572,10 +572,6 @@ export class OverlayNode implements Core, Host {
     const next = path.at(-1)
     if (next === undefined) this.#pollProxy.polled(message)
     else this.tell(next, { ...message, path: path.slice(0, -1) })
-  }
-
-  #isAnnounced(sid: Id): boolean {
-    return this.#surroundings.directory.senders().some((info) => info.sid === sid)
   }
 
   #list(client: Id, request: number): void {

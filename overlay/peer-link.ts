@@ -11,12 +11,14 @@ import type { Peer, Surroundings } from './surroundings.ts'
 import { Window } from './window.ts'
 import { encodeControl } from './wire/control-frame.ts'
 import { type DataFrame, FrameDecoder, FrameEncoder } from './wire/data-frame.ts'
+import { invalidFrame } from './wire/frame-error.ts'
+import { controlLimits } from './wire/limits.ts'
 
 /** A peer that was silent for so long is asked whether it lives, and after so many such times it does not. */
 export const HEARTBEAT_MS = 1_000
 export const MISSED_HEARTBEATS = 4
 /** What is remembered of what a peer sent; of more, the oldest would be sent again after a break. */
-const MAX_CURSORS = 16_384
+const MAX_CURSORS = controlLimits.resumeCursors
 const CURSORS_PER_MESSAGE = 1_000
 /** Control messages that wait for a connection; a peer to which more have to be told is not there. */
 const MAX_WAITING = 1_024
@@ -175,12 +177,16 @@ export class PeerLink {
     return this.#waiting.splice(0)
   }
 
-  /** The other side has told what it expects: what it lacks goes back to the queues, and sending begins. */
+  /**
+   * The other side has told what it expects: what it lacks goes back to the queues, and sending begins. Throws
+   * FRAME_INVALID when it tells of more than anybody remembers.
+   */
   resumed(cursors: readonly ToldCursor[], last: boolean): void {
     const connection = this.#connection
     if (connection === undefined || connection.isResumed) return
     const { told } = connection
     for (const cursor of cursors) told.set(keyOf(cursor.toward, cursor.sender, cursor.rid), cursor)
+    if (told.size > MAX_CURSORS) throw invalidFrame(`tells of more than ${MAX_CURSORS} parts`)
     if (!last) return
     connection.isResumed = true
     this.link.giveBack((slot, rid) => told.get(keyOf(towardOf(slot), slot.sender, rid)))

@@ -5,6 +5,7 @@ import { type Cursor, type Item, laterOf } from '../buffers/item.ts'
 import type { RemoteBuffer } from '../buffers/remote-buffer.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { ClientMessage, PathMessage } from './control.ts'
+import { Early } from './early.ts'
 import { HANDOVER_MS, type Host } from './host.ts'
 import { type Id, idOfEndpoint } from './id.ts'
 import type { Peer } from './surroundings.ts'
@@ -15,8 +16,6 @@ type Collect = Extract<PathMessage, { kind: 'collect' }>
 
 /** Subscriptions of one client; each has a queue. */
 export const MAX_SUBSCRIPTIONS_OF_CLIENT = 4_096
-/** Parts from a root that comes next that may wait for the one before. */
-const MAX_EARLY = 1_024
 
 interface Subscription {
   readonly sid: Id
@@ -45,7 +44,7 @@ interface NextRoot {
   /** Where it begins, as soon as it has told. */
   until: Cursor | undefined
   /** What came from it meanwhile. */
-  readonly early: { readonly rid: string | undefined; readonly items: readonly Item[] }[]
+  readonly early: Early
 }
 
 /** What a receiver that is elsewhere now has left here: it follows. */
@@ -54,7 +53,7 @@ interface Leaving {
   readonly collect: Collect
   readonly since: number
   /** The receiver is here again: this comes first. */
-  next?: () => void
+  next?: Subscription
 }
 
 export class ReceiverProxy {
@@ -64,7 +63,8 @@ export class ReceiverProxy {
   readonly #subscriptions = new Map<string, Subscription>()
   readonly #byReceiver = new Map<Id, Set<Subscription>>()
   readonly #byClient = new Map<Id, Set<Subscription>>()
-  readonly #leaving = new Set<Leaving>()
+  /** By the same. */
+  readonly #leaving = new Map<string, Leaving>()
   /** Those whose next root waits for the one before. */
   readonly #succeeding = new Set<Subscription>()
   /** Those that have lost their root: who was asked may not have noticed yet that it is dead. */
@@ -75,9 +75,9 @@ export class ReceiverProxy {
     this.#rcb = rcb
   }
 
-  /** Receivers that are here or were, by every index, with those of them that move. */
+  /** Receivers that are here or were, by every index, with those of them that move, or whose root does. */
   get size(): number {
-    const moving = this.#leaving.size + this.#succeeding.size
+    const moving = this.#leaving.size + this.#succeeding.size + this.#seeking.size
     return this.#subscriptions.size + this.#byReceiver.size + this.#byClient.size + moving
   }
 
@@ -120,6 +120,8 @@ export class ReceiverProxy {
   unsubscribe(client: Id, sid: Id, rid: Id): void {
     const subscription = this.#find(sid, rid)
     if (subscription?.client === client) this.#remove(subscription)
+    const leaving = this.#leaving.get(sid + rid)
+    if (leaving?.next?.client === client) delete leaving.next
   }
 
   /** A node says that it is the receiver's root: it comes next, if the one before is still there. */
@@ -163,8 +165,7 @@ export class ReceiverProxy {
       this.#rcb.put(receiver, rid, items)
       if (subscription.next !== undefined) this.#look(subscription)
     } else if (subscription?.next?.id === root) {
-      subscription.next.early.push({ rid, items })
-      if (subscription.next.early.length > MAX_EARLY) this.#succeed(subscription)
+      if (!subscription.next.early.add({ rid, items })) this.#succeed(subscription)
     }
   }
 
@@ -173,7 +174,7 @@ export class ReceiverProxy {
     this.#seeking.delete(subscription)
     if (before === root || next?.id === root) return
     if (next !== undefined) this.#tellUnsubscribe(subscription, next.id)
-    subscription.next = { id: root, since: this.#host.now(), until: undefined, early: [] }
+    subscription.next = { id: root, since: this.#host.now(), until: undefined, early: new Early() }
     const { isStanding, isSuspended } = subscription
     // What waits at a root goes from there to the next.
     if (before === undefined || !isStanding || isSuspended || !this.#host.isThere(before))
@@ -195,9 +196,15 @@ export class ReceiverProxy {
     if (root !== undefined) this.#tellUnsubscribe(subscription, root, next.id)
     subscription.root = next.id
     subscription.next = undefined
-    for (const part of next.early) this.#rcb.put(sid + rid, part.rid, part.items)
+    for (const part of next.early.parts) this.#rcb.put(sid + rid, part.rid, part.items)
+    this.#collectLate(subscription)
+  }
+
+  /** It was asked for what is here while it waited for the root before: unless the one that asked is gone, it goes now. */
+  #collectLate(subscription: Subscription, gone?: Id): void {
     const { collect } = subscription
-    if (collect !== undefined) this.collect(collect.root, collect.collect)
+    subscription.collect = undefined
+    if (collect !== undefined && collect.root !== gone) this.collect(collect.root, collect.collect)
   }
 
   /** A client is detached: what comes for it waits here, and from now on at the roots of its receivers. */
@@ -209,6 +216,8 @@ export class ReceiverProxy {
       this.#suspend(subscription)
       this.#ask(subscription)
     }
+    for (const { next } of this.#leaving.values())
+      if (next?.client === client && next.generation <= generation) next.isAway = true
   }
 
   /** A receiver is at another proxy now: what is here of it goes there. */
@@ -232,7 +241,7 @@ export class ReceiverProxy {
     this.#unlist(subscription)
     this.#rcb.suspend(sid + rid, rid)
     this.#rcb.resume(sid + rid, rid, this.#host.linkTo(to), cursor)
-    this.#leaving.add(leaving)
+    this.#leaving.set(sid + rid, leaving)
     // Data alone does not make a connection.
     if (!this.#host.isThere(to)) this.#host.tell(to, { kind: 'ping', at: this.#host.now() })
     this.settle()
@@ -248,7 +257,7 @@ export class ReceiverProxy {
     const late = this.#host.now() - HANDOVER_MS
     for (const subscription of [...this.#succeeding])
       if (subscription.next !== undefined && subscription.next.since < late) this.#succeed(subscription)
-    for (const leaving of [...this.#leaving]) {
+    for (const leaving of [...this.#leaving.values()]) {
       const { sid, rid } = leaving.collect
       if (this.#rcb.isDone(sid + rid) || leaving.since < late) this.#left(leaving)
     }
@@ -267,11 +276,12 @@ export class ReceiverProxy {
 
   /** A node is gone: receivers whose root it was, or may be about to be, look for another. */
   lost(peer: Id): void {
-    for (const leaving of [...this.#leaving]) if (leaving.collect.to === peer) this.#left(leaving)
+    for (const leaving of [...this.#leaving.values()]) if (leaving.collect.to === peer) this.#left(leaving)
     for (const subscription of [...this.#succeeding]) {
       if (subscription.next?.id === peer) {
         subscription.next = undefined
         this.#succeeding.delete(subscription)
+        this.#collectLate(subscription, peer)
       } else if (subscription.root === peer) this.#succeed(subscription)
     }
     for (const subscription of this.#subscriptions.values())
@@ -289,6 +299,7 @@ export class ReceiverProxy {
   /** A client is gone for good. */
   departed(client: Id): void {
     for (const subscription of [...(this.#byClient.get(client) ?? [])]) this.#remove(subscription)
+    for (const leaving of this.#leaving.values()) if (leaving.next?.client === client) delete leaving.next
   }
 
   refresh(): void {
@@ -297,9 +308,9 @@ export class ReceiverProxy {
 
   #add(subscription: Subscription): void {
     const { sid, rid, client, policy } = subscription
-    for (const leaving of this.#leaving) {
-      if (leaving.collect.sid !== sid || leaving.collect.rid !== rid) continue
-      leaving.next = () => this.#add(subscription)
+    const leaving = this.#leaving.get(sid + rid)
+    if (leaving !== undefined) {
+      leaving.next = subscription
       return
     }
     const known = this.#find(sid, rid)
@@ -314,6 +325,7 @@ export class ReceiverProxy {
       this.#rcb.suspend(sid + rid, rid)
       this.#rcb.resume(sid + rid, rid, this.#host.linkTo(client), subscription.cursor)
     } else this.#rcb.subscribe(sid + rid, this.#host.linkTo(client), rid, policy)
+    if (subscription.isAway) this.#rcb.suspend(sid + rid, rid)
     this.#ask(subscription)
   }
 
@@ -360,10 +372,10 @@ export class ReceiverProxy {
 
   #left(leaving: Leaving): void {
     const { sid, rid } = leaving.collect
-    this.#leaving.delete(leaving)
+    this.#leaving.delete(sid + rid)
     this.#rcb.unsubscribe(sid + rid, rid)
     this.#tellCollected(leaving)
-    leaving.next?.()
+    if (leaving.next !== undefined) this.#add(leaving.next)
   }
 
   #tellCollected({ root, collect: { sid, rid, generation } }: Leaving): void {

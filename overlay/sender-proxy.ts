@@ -63,9 +63,9 @@ export class SenderProxy {
     return [...this.#senders.values()].filter(({ marker }) => marker?.end !== true).map(({ info }) => info)
   }
 
-  /** Senders that are here or were, with those of them that move. */
+  /** Senders that are here or were, with those of them that move, or whose root does. */
   get size(): number {
-    return this.#senders.size + this.#succeeding.size + this.#finishing.size
+    return this.#senders.size + this.#succeeding.size + this.#finishing.size + this.#seeking.size
   }
 
   /** Whether this client may publish as this sender here. */

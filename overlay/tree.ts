@@ -1,9 +1,10 @@
 // The multicast tree of one sender at one node (PACK section 3; Scribe's idea on XOR distance). A node that wants
 // classes of the sender asks the next node towards its root, which becomes part of the tree if it is not, and so on
 // up to the root, which asks the sender's proxy. All of it is soft state, asked for again and again.
-import { type Cursor, type Item, laterOf, nextAfter } from '../buffers/item.ts'
+import { type Cursor, laterOf, nextAfter } from '../buffers/item.ts'
 import { noPolicy, type Policy } from '../policies/policy.ts'
 import type { ClassSpec, ControlMessage, PathMessage, RoutedMessage, WantToward } from './control.ts'
+import { Early, type Part } from './early.ts'
 import { HANDOVER_MS, REFRESH_MS } from './host.ts'
 import { compareDistance, type Id } from './id.ts'
 import { portionsOf } from './wire/portions.ts'
@@ -14,8 +15,6 @@ export const MAX_CHILDREN = 16
 export const MAX_CLASSES = 64
 /** A root that has not heard of a sender others know waits so long for it: it tells of itself that often. */
 const PATIENCE_MS = REFRESH_MS
-/** Parts that may wait until the former way is done. */
-const MAX_EARLY = 1_024
 
 /** What a tree asks of its node. */
 export interface TreeHost {
@@ -77,13 +76,7 @@ interface Former {
   /** The classes that the new way has not granted yet. */
   readonly missing: Set<string>
   /** What came by the new way meanwhile. */
-  readonly early: Part[]
-}
-
-/** Items for everyone, or for a class. */
-export interface Part {
-  readonly rid: string | undefined
-  readonly items: readonly Item[]
+  readonly early: Early
 }
 
 /** Where a node gets the sender's events from. */
@@ -167,8 +160,7 @@ export class Tree {
       this.#seen(part)
       return [part]
     }
-    former.early.push(part)
-    return former.early.length > MAX_EARLY ? this.#release() : []
+    return former.early.add(part) ? [] : this.#release()
   }
 
   /** Something came through here. Returns what had to wait for it. */
@@ -191,8 +183,8 @@ export class Tree {
     if (former === undefined) return []
     this.#former = undefined
     if (former.id !== this.#upstream.id) this.#leave(former.id)
-    for (const part of former.early) this.#seen(part)
-    return former.early
+    for (const part of former.early.parts) this.#seen(part)
+    return former.early.parts
   }
 
   #leave(parent: Id): void {
@@ -433,7 +425,13 @@ export class Tree {
 
   /** What it has by its way until now comes by that until the new one has granted it. */
   #keepFormer(id: Id, classes: readonly string[]): void {
-    this.#former = { id, since: this.#host.now(), until: undefined, missing: new Set(classes), early: [] }
+    this.#former = {
+      id,
+      since: this.#host.now(),
+      until: undefined,
+      missing: new Set(classes),
+      early: new Early(),
+    }
   }
 
   get #granted(): string[] {

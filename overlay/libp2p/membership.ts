@@ -115,6 +115,6 @@ function parse(json: unknown): Announcement | undefined {
   const { addresses, load, forMs } = json as Record<string, unknown>
   const isText = (value: unknown) => typeof value === 'string'
   if (!Array.isArray(addresses) || !addresses.every(isText)) return undefined
-  if (typeof load !== 'number' || !isDuration(forMs)) return undefined
-  return { addresses, load, forMs }
+  if (!Number.isFinite(load) || !isDuration(forMs)) return undefined
+  return { addresses, load: load as number, forMs }
 }

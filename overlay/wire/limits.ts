@@ -59,6 +59,8 @@ export const controlLimits = Object.freeze({
   /** Hops towards a root. */
   hops: 64,
   cursors: 4_096,
+  /** Of all `resume` of a connection together: what a link remembers of what a peer sent. */
+  resumeCursors: 16_384,
   /** Other nodes that a client is told of, with the addresses of each. */
   nodes: 16,
   addresses: 16,

@@ -4,6 +4,7 @@ import { PeerLink } from '../../overlay/peer-link.ts'
 import type { Peer } from '../../overlay/surroundings.ts'
 import { decodeControl } from '../../overlay/wire/control-frame.ts'
 import type { DataPart } from '../../overlay/wire/data-frame.ts'
+import { controlLimits } from '../../overlay/wire/limits.ts'
 import { idOf, plainRun, runOf } from './wire-frames.ts'
 
 const peer: Peer = { id: idOf(1), kind: 'node', key: new Uint8Array(34) }
@@ -56,5 +57,23 @@ describe('a link to a peer', () => {
         ],
       },
     ])
+  })
+
+  it('does not listen to a peer that tells of more parts than anybody remembers', () => {
+    const { link } = linked()
+    link.connected(peer)
+    const tell = (from: number, to: number) => {
+      const sender = (i: number) => i.toString(16).padStart(64, '0')
+      const cursors = Array.from({ length: to - from }, (_, i) => {
+        return { toward: 'SP', sender: sender(from + i), epoch: 1, seq: 1 } as const
+      })
+      link.resumed(cursors, false)
+    }
+    tell(0, controlLimits.resumeCursors)
+    // What it has told already counts once.
+    tell(0, controlLimits.resumeCursors)
+    expect(() => tell(controlLimits.resumeCursors, controlLimits.resumeCursors + 1)).toThrow(
+      'more than 16384 parts',
+    )
   })
 })
