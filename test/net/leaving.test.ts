@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Client, connect, createNode, type Node, type NodeOptions } from '../../index.ts'
 import { exact, jsonLines, overlay, run } from './command.ts'
+import { longTest } from './long.ts'
 import { relayTo } from './relay.ts'
 
 /** Until they have heard of each other. */
@@ -104,27 +105,31 @@ test('a client finds another node when its own is gone that it was told of, and 
   expect(stays.state).toBe('detached')
 })
 
-test('a client with a slow way to its node moves to a near one by itself, and loses nothing', {
-  timeout: 90_000,
-}, async () => {
-  const far = await started()
-  const near = await started({ join: far.addresses })
-  await sleep(MEET_MS)
-  const sender = (await clientAt(far.addresses)).sender('ticks', { n: 'number' })
-  await sender.opened
-  const { address } = await relayTo(far.addresses[0]!, 60)
-  const [client, stays] = [await clientAt(address), await clientAt(address, false)]
-  const receivers = [client, stays].map((one) => one.subscribe(sender.id))
-  await Promise.all(receivers.map(({ subscribed }) => subscribed))
-  const publishing = setInterval(() => sender.publish({ n: sender.published + 1 }), 5)
-  const at = clientsOf(near)
-  await vi.waitFor(() => expect([...at]).toEqual([client.id]), { timeout: 60_000 })
-  await sleep(1_000)
-  clearInterval(publishing)
-  await sender.close()
-  for (const receiver of receivers) {
-    for await (const item of receiver) if (item.kind === 'event' && item.seq === sender.published) break
-    expect(receiver.receipt[0]).toMatchObject({ last: sender.published, gaps: 0, digested: 0 })
-  }
-  expect([...at]).toEqual([client.id])
-})
+longTest(
+  'a client with a slow way to its node moves to a near one by itself, and loses nothing (LONG=1)',
+  {
+    timeout: 90_000,
+  },
+  async () => {
+    const far = await started()
+    const near = await started({ join: far.addresses })
+    await sleep(MEET_MS)
+    const sender = (await clientAt(far.addresses)).sender('ticks', { n: 'number' })
+    await sender.opened
+    const { address } = await relayTo(far.addresses[0]!, 60)
+    const [client, stays] = [await clientAt(address), await clientAt(address, false)]
+    const receivers = [client, stays].map((one) => one.subscribe(sender.id))
+    await Promise.all(receivers.map(({ subscribed }) => subscribed))
+    const publishing = setInterval(() => sender.publish({ n: sender.published + 1 }), 5)
+    const at = clientsOf(near)
+    await vi.waitFor(() => expect([...at]).toEqual([client.id]), { timeout: 60_000 })
+    await sleep(1_000)
+    clearInterval(publishing)
+    await sender.close()
+    for (const receiver of receivers) {
+      for await (const item of receiver) if (item.kind === 'event' && item.seq === sender.published) break
+      expect(receiver.receipt[0]).toMatchObject({ last: sender.published, gaps: 0, digested: 0 })
+    }
+    expect([...at]).toEqual([client.id])
+  },
+)

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Client, connect, type Sender, type Subscription } from '../../index.ts'
 import { exact, highestIn, jsonLines, overlay, type RunningNode, run } from './command.ts'
+import { longTest } from './long.ts'
 
 /** Who is silent is away after 5 s, and departed after 20 more; a little later nobody keeps anything for it. */
 const DEPARTED_MS = 27_000
@@ -64,57 +65,65 @@ test("roots are killed while the receiver is away, and a sender's client moves m
   await taking.all(sender.published)
 })
 
-test('a receiver that was stopped for longer than the lease comes back and accounts for everything', {
-  timeout: 120_000,
-}, async () => {
-  const [a, b] = (await overlay(2)) as [RunningNode, RunningNode]
-  await sleep(MEET_MS)
-  const sender = run('pub', 'pulse', '--at', a.address, '--tags', 'n', '--rate', '200')
-  const id = await sender.told('sender')
-  const receiver = run('sub', id, '--at', b.address)
-  await receiver.told('subscribed')
-  sender.child.stdin.write(jsonLines(200 * (DEPARTED_MS / 1_000 + 3), (n) => ({ n })))
-  while (highestIn(receiver.lines) < 100) await sleep(20)
-  receiver.child.kill('SIGSTOP')
-  await sleep(DEPARTED_MS)
-  receiver.child.kill('SIGCONT')
-  sender.child.stdin.end()
-  expect(await sender.exit).toBe(0)
-  const published = await sender.told('published')
-  await receiver.interruptedAt(published)
-  const receipt = exact(receiver)
-  expect(receipt).toMatchObject({ first: 1, last: published, digested: 0 })
-  // What came while nobody kept it any more is one gap.
-  expect(receiver.lines.filter(({ gap }) => gap !== undefined)).toHaveLength(1)
-  expect(receipt.gaps).toBeGreaterThan(200 * 20)
-})
+longTest(
+  'a receiver that was stopped for longer than the lease comes back and accounts for everything (LONG=1)',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const [a, b] = (await overlay(2)) as [RunningNode, RunningNode]
+    await sleep(MEET_MS)
+    const sender = run('pub', 'pulse', '--at', a.address, '--tags', 'n', '--rate', '200')
+    const id = await sender.told('sender')
+    const receiver = run('sub', id, '--at', b.address)
+    await receiver.told('subscribed')
+    sender.child.stdin.write(jsonLines(200 * (DEPARTED_MS / 1_000 + 3), (n) => ({ n })))
+    while (highestIn(receiver.lines) < 100) await sleep(20)
+    receiver.child.kill('SIGSTOP')
+    await sleep(DEPARTED_MS)
+    receiver.child.kill('SIGCONT')
+    sender.child.stdin.end()
+    expect(await sender.exit).toBe(0)
+    const published = await sender.told('published')
+    await receiver.interruptedAt(published)
+    const receipt = exact(receiver)
+    expect(receipt).toMatchObject({ first: 1, last: published, digested: 0 })
+    // What came while nobody kept it any more is one gap.
+    expect(receiver.lines.filter(({ gap }) => gap !== undefined)).toHaveLength(1)
+    expect(receipt.gaps).toBeGreaterThan(200 * 20)
+  },
+)
 
-test('everybody moves: the clients of senders and of receivers, over five proxies', {
-  timeout: 120_000,
-}, async () => {
-  const nodes = await overlay(5)
-  await sleep(MEET_MS)
-  const addresses = nodes.map(({ address }) => address)
-  const clients = await Promise.all(addresses.slice(0, 3).map((address) => aClient([address])))
-  const senders = clients.slice(0, 2).map((client) => client.sender('ticks', { n: 'number' }))
-  const receivers = clients.flatMap((client) => senders.map(({ id }) => client.subscribe(id)))
-  await Promise.all([...senders.map((one) => one.opened), ...receivers.map((one) => one.subscribed)])
-  for (const receiver of receivers) receiver.handle({})
-  const stops = senders.map(publishing)
-  for (let move = 0; move < 40; move++) {
-    const client = clients[move % clients.length]!
-    await client.attach(addresses[(move * 2) % addresses.length]!, { abrupt: move % 4 === 3 })
-    await sleep(30)
-  }
-  for (const stop of stops) stop()
-  await Promise.all(senders.map((sender) => sender.close()))
-  for (const [i, receiver] of receivers.entries()) {
-    const { published } = senders[i % senders.length]!
-    await expect.poll(() => receiver.isEnded, { timeout: 30_000 }).toBe(true)
-    expect(receiver.receipt).toMatchObject([{ first: 1, last: published, gaps: 0 }])
-    for (const { delivered, digested } of receiver.receipt) expect(delivered + digested).toBe(published)
-  }
-})
+longTest(
+  'everybody moves: the clients of senders and of receivers, over five proxies (LONG=1)',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const nodes = await overlay(5)
+    await sleep(MEET_MS)
+    const addresses = nodes.map(({ address }) => address)
+    const clients = await Promise.all(addresses.slice(0, 3).map((address) => aClient([address])))
+    const senders = clients.slice(0, 2).map((client) => client.sender('ticks', { n: 'number' }))
+    const receivers = clients.flatMap((client) => senders.map(({ id }) => client.subscribe(id)))
+    await Promise.all([...senders.map((one) => one.opened), ...receivers.map((one) => one.subscribed)])
+    for (const receiver of receivers) receiver.handle({})
+    const stops = senders.map(publishing)
+    for (let move = 0; move < 40; move++) {
+      const client = clients[move % clients.length]!
+      await client.attach(addresses[(move * 2) % addresses.length]!, { abrupt: move % 4 === 3 })
+      await sleep(30)
+    }
+    for (const stop of stops) stop()
+    await Promise.all(senders.map((sender) => sender.close()))
+    for (const [i, receiver] of receivers.entries()) {
+      const { published } = senders[i % senders.length]!
+      await expect.poll(() => receiver.isEnded, { timeout: 30_000 }).toBe(true)
+      expect(receiver.receipt).toMatchObject([{ first: 1, last: published, gaps: 0 }])
+      for (const { delivered, digested } of receiver.receipt) expect(delivered + digested).toBe(published)
+    }
+  },
+)
 
 type Ticks = Sender<{ n: 'number' }>
 

@@ -19,6 +19,7 @@ import {
   run,
   runUnread,
 } from './command.ts'
+import { longTest } from './long.ts'
 
 const POLICIES = [[], ['--policy', 'telemetry:n'], ['--policy', 'alerts:room'], ['--policy', 'state:room']]
 
@@ -202,24 +203,28 @@ test('nodes are killed in the middle, the root, then a proxy of both: receipts a
   expect(receivers[0]!.stderr).toMatch(/the node is gone.*\na node is there again/)
 })
 
-test('a receiver that roams over five nodes, one of them dead, has every event', {
-  timeout: 120_000,
-}, async () => {
-  const PUBLISHED = 8_000
-  const nodes = await overlay(5)
-  const addresses = [...nodes.map(({ address }) => address), '/ip4/127.0.0.1/tcp/9'].join(',')
-  const sender = run('pub', 'pulse', '--at', nodes[0]!.address, '--tags', 'n', '--rate', '1000')
-  const id = await sender.told('sender')
-  const subscribe = (...argv: string[]) => run('sub', id, '--at', nodes[1]!.address, ...argv)
-  const roaming = ['--roam', addresses, '--every', '100']
-  const receivers = [subscribe(), subscribe(...roaming), subscribe(...roaming, '--abrupt')]
-  await Promise.all(receivers.map((receiver) => receiver.told('subscribed')))
-  sender.child.stdin.end(jsonLines(PUBLISHED, (n) => ({ n })))
-  expect(await sender.exit).toBe(0)
-  await Promise.all(receivers.map((receiver) => receiver.interruptedAt(PUBLISHED)))
-  for (const receiver of receivers)
-    expect(exact(receiver)).toMatchObject({ first: 1, last: PUBLISHED, delivered: PUBLISHED })
-})
+longTest(
+  'a receiver that roams over five nodes, one of them dead, has every event (LONG=1)',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const PUBLISHED = 8_000
+    const nodes = await overlay(5)
+    const addresses = [...nodes.map(({ address }) => address), '/ip4/127.0.0.1/tcp/9'].join(',')
+    const sender = run('pub', 'pulse', '--at', nodes[0]!.address, '--tags', 'n', '--rate', '1000')
+    const id = await sender.told('sender')
+    const subscribe = (...argv: string[]) => run('sub', id, '--at', nodes[1]!.address, ...argv)
+    const roaming = ['--roam', addresses, '--every', '100']
+    const receivers = [subscribe(), subscribe(...roaming), subscribe(...roaming, '--abrupt')]
+    await Promise.all(receivers.map((receiver) => receiver.told('subscribed')))
+    sender.child.stdin.end(jsonLines(PUBLISHED, (n) => ({ n })))
+    expect(await sender.exit).toBe(0)
+    await Promise.all(receivers.map((receiver) => receiver.interruptedAt(PUBLISHED)))
+    for (const receiver of receivers)
+      expect(exact(receiver)).toMatchObject({ first: 1, last: PUBLISHED, delivered: PUBLISHED })
+  },
+)
 
 test('a reader that goes away ends a receiver', async () => {
   const address = await nodeHere()

@@ -123,11 +123,11 @@ test.each(['dpt-n', 'best'])(
     const [a] = (await overlay(1)) as [RunningNode]
     const sender = run('pub', 'fast', '--at', a.address, '--tags', 'n', '--rate', '50')
     const id = await sender.told('sender')
-    const puller = run('pull', id, '--at', a.address, '--schedule', schedule, '--count', '400')
+    const puller = run('pull', id, '--at', a.address, '--schedule', schedule, '--count', '150')
     await puller.told('subscribed')
-    sender.child.stdin.end(jsonLines(600, (n) => ({ n })))
+    sender.child.stdin.end(jsonLines(250, (n) => ({ n })))
     expect(await puller.exit).toBe(0)
-    expect(exact(puller)).toMatchObject({ delivered: 400, gaps: 0 })
+    expect(exact(puller)).toMatchObject({ delivered: 150, gaps: 0 })
     expect(await sender.exit).toBe(0)
   },
 )

@@ -1,10 +1,10 @@
-// Clients that move all the time, in real processes, while much is published. MOVES=2000 makes it longer.
+// Clients that move all the time, in real processes, while much is published. MOVES=2000 makes it longer, as LONG=1 does.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { exact, jsonLines, overlay, type Running, run } from './command.ts'
 
-const MOVES = Number(process.env.MOVES ?? 200)
+const MOVES = Number(process.env.MOVES ?? (process.env.LONG === undefined ? 100 : 200))
 const TIMEOUT_MS = 60_000 + MOVES * 500
 const MEET_MS = 2_000
 const NOBODY = ['/ip4/127.0.0.1/tcp/9', '/ip4/127.0.0.1/tcp/10']
