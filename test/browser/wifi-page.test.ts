@@ -1,31 +1,19 @@
 // The locator's page in a real browser: it shows the devices that the locator published, moves them when they roam, and
 // shows what the policy dropped. The README's picture is made here: PICTURE=1 npx vitest run --project browser
-import { existsSync } from 'node:fs'
 import { setTimeout as timer } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AccessPoints } from '../../examples/wifi-locator/access-points.ts'
 import { type Audience, startAudience } from '../../examples/wifi-locator/audience.ts'
 import { GeneratedCampus } from '../../examples/wifi-locator/campus/generated.ts'
 import type { Location } from '../../examples/wifi-locator/events.ts'
 import { startWorld, type World } from '../../examples/wifi-locator/world.ts'
+import { executablePath, launch } from './chromium.ts'
 
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 /** Only when asked for: otherwise every run of the tests would change the working tree. */
 const isPictureWanted = process.env.PICTURE !== undefined
 const PICTURE = fileURLToPath(new URL('../../docs/wifi-locator.png', import.meta.url))
-/** What a sandboxed machine without a graphics card, and without a network, needs. */
-const FLAGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 const ANY = { port: 0, isPreferred: false }
 /** For what a page shows to follow what is published. */
 const SOON = { timeout: 15_000, interval: 100 }
@@ -35,14 +23,10 @@ const LEAST_PICTURE_BYTES = 150_000
 /** By then many have moved, and the predictor knows some. */
 const PICTURE_AFTER_MS = 20_000
 
-const hasChromium = existsSync(CHROMIUM)
-if (!hasChromium)
-  console.warn(`skipped the page in a browser: there is no ${CHROMIUM} (apt-get install chromium)`)
-
-describe.skipIf(!hasChromium)('the page in a browser', () => {
+describe.skipIf(executablePath === undefined)('the page in a browser', () => {
   let browser: Browser
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+    browser = await launch()
   })
   afterAll(async () => await browser.close())
 

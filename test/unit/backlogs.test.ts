@@ -1,17 +1,16 @@
 // What waited for a receiver that wants the digest first, at its root.
 import { describe, expect, it } from 'vitest'
-import { Link } from '../../buffers/link.ts'
 import { RemoteBuffer } from '../../buffers/remote-buffer.ts'
 import { Backlogs, type Recall } from '../../overlay/backlogs.ts'
-import type { ControlMessage, PollAnswer } from '../../overlay/control.ts'
+import type { PollAnswer } from '../../overlay/control.ts'
 import type { Forest } from '../../overlay/forest.ts'
-import type { Host } from '../../overlay/host.ts'
 import { Mirrors } from '../../overlay/mirrors.ts'
 import { itemsOf } from '../../overlay/poll-answer.ts'
 import { ReceiverRoot } from '../../overlay/receiver-root.ts'
 import type { Tree } from '../../overlay/tree.ts'
 import { noPolicy } from '../../policies/policy.ts'
 import { latest, Stream, shown, TestSurroundings } from './buffers.ts'
+import { aHost as roleHost } from './role-host.ts'
 import { idOf } from './wire-frames.ts'
 
 const sid = idOf(1)
@@ -23,34 +22,14 @@ const key = sid + rid
 const policy = latest(5)
 
 function aHost() {
-  const told: [string, ControlMessage][] = []
-  const links = new Map<string, Link>()
-  const linkTo = (peer: string) => {
-    const link = links.get(peer) ?? new Link(peer)
-    links.set(peer, link)
-    return link
-  }
-  const host: Host = {
-    id: root,
-    now: () => 0,
-    linkTo,
-    tell: (peer, message) => void told.push([peer, message]),
-    handOver() {},
-    route() {},
-    nextHop: () => undefined,
-    standIn: () => undefined,
-    isLeaving: () => false,
-    isAnnounced: () => true,
-    isThere: () => true,
-    compile: () => noPolicy,
-  }
+  const { host, messages, linkTo } = roleHost(root)
   const answers = () =>
-    told.splice(0).flatMap(([peer, message]) => {
+    messages.splice(0).flatMap(([peer, message]) => {
       if (message.kind !== 'polled') return []
       expect(peer).toBe(proxy)
       return [message.answer]
     })
-  return { host, told, answers, linkTo }
+  return { host, told: messages, answers, linkTo }
 }
 
 function recall(more: Partial<Recall> = {}): Recall {

@@ -37,5 +37,5 @@ export function aHost(id: string, changes: Partial<Host> = {}) {
       { buffer, budget: new Budget(1_000_000), now: () => 0, random: () => 0 },
     )
   const told = (kind: ControlMessage['kind']) => messages.filter(([, message]) => message.kind === kind)
-  return { host, told, buffer, linkTo }
+  return { host, messages, told, buffer, linkTo }
 }
